@@ -149,13 +149,18 @@ def test_a_stop_dies_away_and_ends_before_the_limits():
     q, qd = np.array([0.0, 0.9, -0.95, 1.1]), np.array([2.0, 2.0, -3.0, 1.0])
     plan = StopPlan(q, qd, 10.0, 40.0, np.full(4, -1.0), np.full(4, 1.0))
     np.testing.assert_allclose(plan.at(0.0)[:2], [q, qd])
-    np.testing.assert_allclose(plan.rates, [10.0, 20.0, 40.0, 40.0])  # usual, as needed, as fast as may be, beyond
+    np.testing.assert_allclose(plan.rates, [10.0, 40.0, 40.0, 40.0])  # usual, as needed, as fast as may be, beyond
+    assert not plan.at(0.0)[2].any()
     for t in (0.0, 0.1, 0.5):
         h = 1e-6
         a, b = plan.at(t + h), plan.at(t - h)
         np.testing.assert_allclose((a[0] - b[0]) / (2 * h), plan.at(t)[1], atol=1e-6)
         np.testing.assert_allclose((a[1] - b[1]) / (2 * h), plan.at(t)[2], atol=1e-6)
     assert plan.at(5.0)[0][1] == pytest.approx(1.0) and np.abs(plan.at(2.0)[1]).max() < 1e-6
+    for asked, begun in ((-50.0, -20.0), (-7.0, -7.0), (5.0, 0.0)):  # at once, no more than l qd, not the other way
+        braking = StopPlan(q, qd, 10.0, 40.0, q - 9.0, q + 9.0, asked * np.sign(qd))
+        assert braking.at(0.0)[2][0] == begun
+        assert (braking.at(1.0)[1] * qd >= 0.0).all() and np.abs(braking.at(3.0)[1]).max() < 1e-6
 
 
 def test_soft_limits_brake_what_is_too_fast_and_leave_desired_motions_alone():

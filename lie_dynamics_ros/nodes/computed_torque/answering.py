@@ -156,7 +156,7 @@ class Answering(TimedLoop):
                 self._tool.scaling = self.clock.rate
                 violation = self._tool.follow(stamp, period, position)
             if violation:
-                self.stop(violation)
+                self._begin_stop(violation, False)
             elif self.phase == YIELDING:
                 pass
             elif by_tool:
@@ -170,7 +170,7 @@ class Answering(TimedLoop):
             try:
                 return self._control(state, player, desired, period)
             except LieDynamicsError as error:  # what is finite may lead to efforts that are not
-                self.stop(f"the control law has no finite effort: {error}")
+                self._begin_stop(f"the control law has no finite effort: {error}", False)
         return self._stopping(state, period)
 
     def _control(
@@ -266,8 +266,8 @@ class Answering(TimedLoop):
     def _stopping(self, state: RobotState, period: float) -> ControllerAnswer:
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         stamp, q, qd = state.stamp, state.position, state.velocity
-        stop = self._stop.update(state, period, self._laws.gains, self.dynamics, self._far_stop)
-        if len(stop.reversed):
+        stop = self._stop.update(state, period, self._laws.gains.stop, self.dynamics, self._far_stop)
+        if stop.reversed:
             names = ", ".join(self.model.joint_names[k] for k in stop.reversed)
             self._reason += (
                 f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
@@ -276,7 +276,7 @@ class Answering(TimedLoop):
         wrench = self.zero
         try:
             wrench = self._pushes(state, state.wrenches)
-            law = self._laws.stopping(q, qd, motion, not stop.gives_way)
+            law = self._laws.stopping(q, qd, stop)
             bias = inverse_dynamics(self.dynamics, q, qd, self.zero) - wrench
             limited = self._efforts.brake(stamp, law.effort - wrench, bias, self.gravity(q) - wrench, period)
         except LieDynamicsError:
@@ -286,7 +286,7 @@ class Answering(TimedLoop):
         if let_go is not None:
             limited = limited._replace(total=np.where(let_go, 0.0, limited.total))
         if limited.scale < 1.0:
-            self._stop.replan()
+            self._stop.replan(late=True)
         if self.phase == STOPPED and self._stop.moves(qd):
             self._enter(STOPPING, self._reason)
         if self.phase == STOPPING and self._stop.rests(stop, qd):
@@ -354,6 +354,9 @@ class Answering(TimedLoop):
             return  # efforts from limit to limit bring it back
         moving = inverse_dynamics(self.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
         feedback = answer.total + answer.wrench - moving
+        if self.phase not in UNTIL_HOLD:
+            friction = answer.law.friction
+            self._stop.note(feedback if friction is None else feedback - friction, period)
         if self._watch.update(feedback, (answer.stamp - before) * 1e-9, self.phase not in (STOPPING, STOPPED)):
             self._laws.set_gains(lowered(self._unlowered, self._watch.factor))
 
@@ -405,8 +408,14 @@ class Answering(TimedLoop):
 
     def stop(self, reason: str) -> None:
         """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""
+        self._begin_stop(reason, True)
+
+    def _begin_stop(self, reason: str, goes_on: bool) -> None:
+        """Stop; where it ``goes_on``, what feedback bore is borne on, else nobody knows what it was for."""
         if self.phase not in (STOPPING, STOPPED):
-            self._stop.begin(self._reacts)
+            self._stop.begin(self._reacts, goes_on)
+            self._watch.begin(stop=True)
+            self._laws.set_gains(self._unlowered)
             self._efforts.at_once()
             self._enter(STOPPING, reason)
             self.goals.abort_all(f"stopped: {reason}")

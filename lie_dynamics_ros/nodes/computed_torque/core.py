@@ -30,6 +30,7 @@ from .guard import Guard
 from .laws import Laws
 from .learning import make_learner
 from .motor_states import MotorStates
+from .stopping import StopMotion
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
 from .trajectories.judging import TrajectoryJudge
@@ -191,7 +192,7 @@ class ComputedTorqueCore(Following):
             tool.follow(0, 0.0, q)
             tool.wanted(mode, q, zero, laws.gains, 0.0)
         self._guard.violation(q, zero, desired)
-        laws.stopping(q, zero, (q, zero, zero))
+        laws.stopping(q, zero, StopMotion((q, zero, zero), zero, zero, zero, False, None, []))
         gravity_force(self.dynamics, q)
         with suppress(LieDynamicsError):  # massless links where axes line up
             forward_dynamics(self.dynamics, q, zero, zero)  # by which the delay of efforts is found
@@ -215,6 +216,7 @@ class ComputedTorqueCore(Following):
             self.learner.reset()
         self._touched = False
         self._stop.replan()
+        self._stop.forget()
         self._watch.reset()
         self._drives.reset()
         self._laws.set_gains(self._unlowered)

@@ -9,6 +9,7 @@ from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction
 from ...lie_dynamics.control.robots import Robot
 from .answering import LOST, Answering
+from .gains import lowered
 from .motor_states import MotorStates
 from .tool.tool_options import TOOL_MODES
 from .tool_control import TARGETS
@@ -57,6 +58,9 @@ class Following(Answering):
             self._slow_down()
             self._tool.forget()
             self._laws.pid.reset()
+            if self.phase == STOPPED:
+                self._watch.begin(stop=False)
+                self._laws.set_gains(lowered(self._unlowered, self._watch.factor))
             self._efforts.change(self.options.blend_time)
             self._enter(HOLDING, "~/hold after a stop")
             return f"control again after the stop: {why}"
@@ -75,7 +79,7 @@ class Following(Answering):
         if reaction == "retract" and self.player is not None and self.player.holds(self._way_back):
             return
         if reaction == "stop" or (reaction == "retract" and mode in TOOL_MODES):
-            self.stop(CONTACT)
+            self._begin_stop(CONTACT, False)
         elif mode != "gravity_compensation":
             self.goals.abort_all(CONTACT)
             if reaction == "retract":
@@ -100,7 +104,7 @@ class Following(Answering):
             self._past.forget()
             self.note = "going back after a contact"
             return
-        self.stop(f"{CONTACT}, and no way back keeps the limits")
+        self._begin_stop(f"{CONTACT}, and no way back keeps the limits", False)
 
     def give_up(self, reason: str) -> None:
         """Drop all trajectories and goals, and come to rest."""

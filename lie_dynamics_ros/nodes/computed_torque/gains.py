@@ -12,6 +12,7 @@ from ...core.arrays import Array
 from ...lie_dynamics.control import (
     largest_damping,
     largest_period,
+    limited_damping,
     limited_damping_matrix,
     sampled_loop,
     spectral_radius,
@@ -26,18 +27,31 @@ USUAL_PERIOD = 0.004
 LOOP_FILTER_TIME = 0.003
 """Of velocities found in positions, by default [s]: at 1 kHz loops carry a third of the damping as without."""
 STOP_RATE = 15.0
-"""Of a stop: velocities die away, and errors vanish, at this rate [1/s]."""
-STOP_DAMPING = 25.0
-"""Of a stop: damping over the mass matrix [1/s]."""
-STOP_SHARE = 10.0
-"""Of a stop: what part of a joint's effort limit would damp it besides, at its velocity limit beside the plan's.
-
-So much that light joints are damped as far as the sampled loop can carry it: what they may carry is not known. But no
-more than the rotor can carry that the model gives, else a small one, as above the resonance of a gear it is all that
-feedback moves.
-"""
+"""Of a stop: velocities of its plan die away at this rate [1/s]."""
 ROTOR = 1e-3
-"""Reflected inertia of a rotor that is assumed where the model gives none, over the effort limit [kg m^2 / (N m)]."""
+"""Reflected inertia of a rotor that is assumed where the model gives none, over the effort limit [kg m^2 / (N m)].
+
+Above the resonance of a gear it is all that feedback moves.
+"""
+HEAVY_ROTOR = 0.01
+"""That which is to come to rest in time where the model gives none, besides the model's inertia."""
+DRIVE_LAG = 0.003
+"""Of drives, as far as the damping of stops leaves room for it [s]."""
+STOP_SHARE = 0.5
+"""Of a stop: damping over that which a lone inertia carries for critical damping by an effort that comes late."""
+STOP_SLOW = 16.0
+"""Of a stop: damping of slow motions over the inertia [1/s], which a low-pass holds back from fast ones."""
+STOP_FILTER = 60.0
+"""Largest rate of that low-pass [1/s]."""
+STOP_PASSES = 4.0
+"""By how much more it lets pass than a rotor bears that is as light, and as late, as is assumed; for those given 1.
+
+More than 1 as rotors and lags are seldom the worst; the watch for oscillations ends what that is too much for.
+"""
+STOP_SPRING = 14.0
+"""Of a stop: stiffness over damping [1/s]."""
+GUIDE_BRAKE = 40.0
+"""Largest rate at which joints that are guided by hand are slowed down before their limits [1/s]."""
 STOP_HASTE = 4.0
 """Of a stop: by what factor velocities die away faster where a limit is near."""
 SLOWING = 100.0
@@ -46,6 +60,64 @@ SPARE = 1.25
 """Room for damping that is not in proportion to the mass matrix, as a factor of that which is."""
 CAP_SHARE = 0.9
 """What part of the damping that the loop can carry is used but in stops: learning and soft limits take some, too."""
+
+
+@dataclass(frozen=True)
+class StopGains:
+    """Gains of stops: a damper D, and one behind a low-pass with a spring, S = slow M + loose, both limited by M.
+
+    Attributes
+    ----------
+    plan, fastest : float
+        Rate of the plan, and the largest that it may have [1/s].
+    time : float
+        By which efforts act later than states [s].
+    direct, loose : ndarray, shape (n,)
+        D before it is limited, and what S has besides M [N m s/rad, N s/m].
+    cap, slow_cap : float
+        Rates that D and that part are slower than [1/s].
+    slow : float
+        [1/s].
+    filter : float
+        Largest rate of the low-pass [1/s].
+    passes : ndarray, shape (n,)
+        How much of S passes it, over what D makes up for.
+    """
+
+    plan: float
+    fastest: float
+    time: float
+    direct: Array
+    cap: float
+    slow: float
+    loose: Array
+    slow_cap: float
+    filter: float
+    passes: Array
+
+    def lowered(self, factor: float) -> StopGains:
+        """Return gains whose damping and spring are multiplied by a factor, and whose low-pass is slower by it."""
+        f = factor
+        return replace(
+            self, direct=f * self.direct, cap=f * self.cap, slow=f * self.slow, loose=f * self.loose,
+            slow_cap=f * self.slow_cap, filter=f * self.filter,
+        )  # fmt: skip
+
+    def rates(self, mass: Array) -> Array:
+        """Return how fast the low-pass of each joint is (n,) where M is ``mass`` [1/s]."""
+        m = np.diagonal(mass)
+        direct = self.direct * self.cap * m / (self.direct + self.cap * m)
+        slow = self.slow * m + self.loose * self.slow_cap * m / (self.loose + self.slow_cap * m)
+        return np.minimum(self.filter, self.passes * direct / (slow * self.time))
+
+    def slow_matrix(self, mass: Array) -> Array:
+        """Return S (n, n)."""
+        return self.slow * mass + limited_damping_matrix(mass, self.loose, self.slow_cap)
+
+    def force(self, mass: Array, rate: Array, pull: Array) -> Array:
+        """Return D rate + S pull (n,), for errors of velocities and what the low-pass and the spring make of them."""
+        slow = self.slow * (mass @ pull) + limited_damping(mass, self.loose, self.slow_cap, pull)
+        return limited_damping(mass, self.direct, self.cap, rate) + slow
 
 
 @dataclass(frozen=True)
@@ -72,8 +144,7 @@ class Gains:
         Damping besides `slide`, over the inertia that each joint feels [1/s].
     guide_cap : float
         What the damping of mode gravity_compensation is slower than [1/s].
-    stop, stop_plan, stop_slide, stop_cap : float
-        Of stops: Lambda, and the rate of the plan; Kd = stop_slide M + extra slower than stop_cap.
+    stop : StopGains
     tool : ToolGains
         Of modes operational_space and impedance, in which joints also brake at the rates `slide` and `slow`.
     """
@@ -94,11 +165,7 @@ class Gains:
     slide_factor: float
     guide: Array
     guide_cap: float
-    stop: float
-    stop_plan: float
-    stop_slide: float
-    stop_extra: Array
-    stop_cap: float
+    stop: StopGains
     tool: ToolGains
 
     @property
@@ -107,16 +174,16 @@ class Gains:
         return min(SLOWING, self.guide_cap)
 
     @property
-    def stop_fastest(self) -> float:
-        """Largest rate at which velocities die away in a stop [1/s]."""
-        return max(self.stop_plan, min(STOP_HASTE * self.stop_plan, self.guide_cap))
+    def guide_brake(self) -> float:
+        """Rate at which joints that are guided by hand are slowed down before their limits [1/s]."""
+        return min(GUIDE_BRAKE, 0.25 * self.guide_cap)
 
 
 def lowered(gains: Gains, factor: float) -> Gains:
     """Return gains with all rates of feedback multiplied by a factor, as where it feeds an oscillation.
 
     Damping besides the mass matrix, which rotors on elastic gears feel first, falls with its square. Rates of motions,
-    as those of a stop's plan, stay.
+    as those of a stop's plan, stay; a stop's damping and spring fall alike.
     """
     if factor == 1.0:
         return gains
@@ -126,7 +193,7 @@ def lowered(gains: Gains, factor: float) -> Gains:
         kp=f**2 * g.kp, kd=f * g.kd, ki=f**3 * g.ki, factor=f * g.factor,
         converge=f * g.converge, slide=f * g.slide, extra=f**2 * g.extra, extra_rates=f * g.extra_rates,
         cap=f * g.cap, slide_factor=f * g.slide_factor, guide=f * g.guide, guide_cap=f * g.guide_cap,
-        stop=f * g.stop, stop_slide=f * g.stop_slide, stop_extra=f**2 * g.stop_extra, stop_cap=f * g.stop_cap,
+        stop=g.stop.lowered(f),
         tool=replace(
             tool, kp=f**2 * tool.kp, kd=f * tool.kd, factor=f * tool.factor, fastest=f * tool.fastest,
             posture_kp=f**2 * tool.posture_kp, posture_kd=f * tool.posture_kd,
@@ -142,8 +209,8 @@ def filter_pole(time: float, period: float) -> float | None:
 def make_gains(
     wanted: dict[str, Array],
     tool: ToolOptions,
-    stop_extra: Array,
-    rotors: Array,
+    told: Array,
+    limit: Array,
     period: float,
     delay: float,
     pole: float | None = None,
@@ -156,10 +223,10 @@ def make_gains(
     wanted : dict of ndarray, shape (n,)
         The numbers that the parameters of the node give.
     tool : ToolOptions
-    stop_extra : ndarray, shape (n,)
-        Damping of stops besides the mass matrix [N m s/rad, N s/m].
-    rotors : ndarray, shape (n,)
-        Least inertia that this damping meets on joints with elastic gears [kg m^2, kg].
+    told : ndarray, shape (n,)
+        Rotors that the model gives, 0 where it does not [kg m^2, kg].
+    limit : ndarray, shape (n,)
+        What is much for a joint, such as its effort limit [N m, N].
     period, delay : float
         [s, periods].
     pole : float or None
@@ -173,10 +240,8 @@ def make_gains(
     rates, converge = wanted["sliding_rate"], wanted["convergence_rate"]
     slide, fastest = float(rates.min()), float(converge.max())
     slide_factor = _pair_factor(slide, fastest, *loop)
-    stop_factor = _pair_factor(STOP_DAMPING, STOP_RATE, *loop)
-    stop, stop_slide = stop_factor * STOP_RATE, stop_factor * STOP_DAMPING
     slide *= slide_factor
-    stop_cap = largest_damping(stop, *loop) - stop_slide
+    guide_cap = CAP_SHARE * largest_damping(0.0, *loop)
     return Gains(
         *loop,
         usual=usual or period,
@@ -191,12 +256,8 @@ def make_gains(
         cap=CAP_SHARE * largest_damping(slide_factor * fastest, *loop) - slide,
         slide_factor=slide_factor,
         guide=wanted["guiding_damping"],
-        guide_cap=CAP_SHARE * largest_damping(0.0, *loop),
-        stop=stop,
-        stop_plan=stop,
-        stop_slide=stop_slide,
-        stop_extra=np.minimum(stop_extra, stop_cap * rotors),
-        stop_cap=stop_cap,
+        guide_cap=guide_cap,
+        stop=make_stop_gains(told, limit, *loop, guide_cap),
         tool=make_tool_gains(tool, *loop),
     )
 
@@ -211,6 +272,30 @@ def _pair_factor(damping: float, rate: float, period: float, delay: float, pole:
     return _factor(damping * rate, damping + rate, 0.0, period, delay, pole)
 
 
+def make_stop_gains(
+    told: Array, limit: Array, period: float, delay: float, pole: float | None, fastest: float
+) -> StopGains:
+    """Return the gains of stops; ``fastest`` is the largest rate at which velocities may die away [1/s].
+
+    Efforts act later than states by T = h (max(1, delay) + 1/2), the lag of the drives and of the velocity filter, two
+    of its time constants.
+    """
+    time = period * (max(1.0, delay) + 0.5) + DRIVE_LAG - (0.0 if pole is None else 2.0 * period / math.log(pole))
+    known = told > 0.0
+    return StopGains(
+        plan=STOP_RATE,
+        fastest=max(STOP_RATE, min(STOP_HASTE * STOP_RATE, fastest)),
+        time=time,
+        direct=STOP_SHARE * np.where(known, told, ROTOR * limit) / time,
+        cap=1.0 / time,
+        slow=STOP_SLOW,
+        loose=np.where(known, 0.0, STOP_SLOW * HEAVY_ROTOR * limit),
+        slow_cap=0.5 / time,
+        filter=STOP_FILTER,
+        passes=np.where(known, 1.0, STOP_PASSES),
+    )
+
+
 @dataclass(frozen=True)
 class LoopReport:
     """What the sampled loop is at a pose; each figure is found when it is asked for.
@@ -219,6 +304,8 @@ class LoopReport:
     ----------
     allowed : float
         What `rate` may be at this period and delay [1/s].
+    lagging : tuple of ndarray, or None
+        Damping behind a low-pass besides, see `sampled_loop`.
     """
 
     gains: Gains
@@ -227,12 +314,14 @@ class LoopReport:
     Ki: Array
     M: Array
     allowed: float
+    lagging: tuple[Array, Array] | None = None
 
     @cached_property
     def radius(self) -> float:
         """Spectral radius of its exact matrix; stable below 1 (at 1 where nothing pulls the position back)."""
         g = self.gains
-        return spectral_radius(sampled_loop(g.period, g.delay, self.Kp, self.Kd, self.Ki, self.M, g.pole))
+        lagging = self.lagging
+        return spectral_radius(sampled_loop(g.period, g.delay, self.Kp, self.Kd, self.Ki, self.M, g.pole, lagging))
 
     @cached_property
     def rate(self) -> float:
@@ -248,10 +337,11 @@ def examine(
     `tool` holds Kp and Kd of a mode that controls a tool's pose.
     """
     g, M = gains, mass_matrix(model, position)
+    lagging = None
     if stopping:
-        Kd = g.stop_slide * M + limited_damping_matrix(M, g.stop_extra, g.stop_cap)
-        Kp, Kd, Ki = g.stop * Kd, Kd + g.stop * M, np.zeros_like(M)
-        allowed = g.stop + g.stop_slide + g.stop_cap
+        Kd, slow = limited_damping_matrix(M, g.stop.direct, g.stop.cap), g.stop.slow_matrix(M)
+        Kp, Ki, allowed = STOP_SPRING * (Kd + slow), np.zeros_like(M), g.stop.cap
+        lagging = slow, -np.expm1(-g.stop.rates(M) * g.period)
     elif tool is not None:
         Kp, Kd, Ki = *tool, np.zeros_like(M)
         allowed = largest_damping(0.0, g.period, g.delay, g.pole)
@@ -266,4 +356,4 @@ def examine(
         Kd = g.slide * M + limited_damping_matrix(M, extra, g.cap)
         Kp, Kd, Ki = Kd * g.converge, Kd + M * g.converge, np.zeros_like(M)
         allowed = float(g.converge.max()) + g.slide + g.cap
-    return LoopReport(g, Kp, Kd, Ki, M, allowed)
+    return LoopReport(g, Kp, Kd, Ki, M, allowed, lagging)

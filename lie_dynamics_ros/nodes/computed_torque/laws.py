@@ -19,6 +19,7 @@ from ...lie_dynamics.control import (
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics, mass_matrix
 from .drive_estimate import DriveEstimate
 from .gains import Gains
+from .stopping import StopMotion
 from .trajectories.trajectory_player import Desired
 
 FREE_SPEED = 0.8
@@ -146,7 +147,7 @@ class Laws:
     def _guiding(self, q: Array, qd: Array) -> LawEffort:
         g, M = self.gains, mass_matrix(self.model, q)
         damping = -limited_damping(M, g.guide, 0.5 * g.guide_cap, qd)
-        brake = self.soft.acceleration(q, qd, g.stop + g.stop_slide)
+        brake = self.soft.acceleration(q, qd, g.guide_brake)
         if brake is not None:
             damping = damping + M @ brake
         excess = np.abs(qd) - self._free_speed
@@ -173,16 +174,12 @@ class Laws:
                 force = force + self.drives.loosen(desired.position - q, desired.velocity - qd, period)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
-    def stopping(self, q: Array, qd: Array, plan: tuple[Array, Array, Array], with_friction: bool = True) -> LawEffort:
-        """Return what brings the robot to rest along a plan: position, velocity, acceleration.
+    def stopping(self, q: Array, qd: Array, wanted: StopMotion) -> LawEffort:
+        """Return what brings the robot to rest as a stop wants it.
 
         Known friction is compensated at velocities of the plan, which is to be a function of time then.
         """
-        g = self.gains
-        error, rate = plan[0] - q, plan[1] - qd
-        sliding = rate + g.stop * error
-        acceleration = plan[2] + g.stop * rate + g.stop_slide * sliding
-        damping = limited_damping(mass_matrix(self.model, q), g.stop_extra, g.stop_cap, sliding)
-        effort = inverse_dynamics(self.model, q, qd, acceleration) + damping
-        law = LawEffort(effort, qd, acceleration, damping)
-        return law if self._friction is None or not with_friction else self._with_friction(law, *plan)
+        plan = wanted.motion
+        damping = self.gains.stop.force(mass_matrix(self.model, q), wanted.rate, wanted.pull) + wanted.offset
+        law = LawEffort(inverse_dynamics(self.model, q, qd, plan[2]) + damping, qd, plan[2], damping)
+        return law if self._friction is None or wanted.gives_way else self._with_friction(law, *plan)

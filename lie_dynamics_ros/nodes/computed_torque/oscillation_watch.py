@@ -72,7 +72,12 @@ class OscillationWatch:
 
     def reset(self) -> None:
         """Begin afresh, with gains as they are asked for."""
-        self.state = OscillationState(len(self._per_scale))
+        self.state = self._other = OscillationState(len(self._per_scale))
+
+    def begin(self, stop: bool) -> None:
+        """Watch a stop, which has gains of its own, or go on where the last one began."""
+        fresh = OscillationState(len(self._per_scale))
+        self._other, self.state = self.state, fresh if stop else self._other
 
     @property
     def factor(self) -> float:

@@ -12,14 +12,19 @@ from ...core.arrays import Array
 from ...core.robot_state import RobotState
 from ...lie_dynamics.control import SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import within
-from ...lie_dynamics.control.robots import Robot
+from ...lie_dynamics.control.position_steps import PositionSteps
+from ...lie_dynamics.control.robots import Robot, mass_matrix
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
-from .gains import Gains
+from .gains import STOP_SPRING, StopGains
 
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
 RESTING = 0.05
 """And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
+REMEMBERED = 0.1
+"""Over which time the efforts of feedback before a stop count, that it goes on with [s]."""
+LARGEST_OFFSET = 0.5
+"""The largest of them, over the effort limit."""
 GIVING_WAY = 0.3
 """How long a stop gives way to what touches, before it holds the robot where it is then [s]."""
 
@@ -38,10 +43,20 @@ class StopState:
         How long the stop is to go on without a spring [s].
     gave_way : bool
         Whether it did so already.
+    late : bool
+        Whether the next plan is to brake at once, as efforts have reached their limits.
+    slow, filter : ndarray, shape (n,)
+        Errors of velocities behind the low-pass, and its rates [1/s].
+    offset : ndarray, shape (n,)
+        What feedback exerted before the stop, which goes on [N m, N].
     """
 
+    slow: Array
+    filter: Array
+    offset: Array
     plan: StopPlan | None = None
     begun: int = 0
+    late: bool = False
     give_way: float = 0.0
     gave_way: bool = False
 
@@ -53,18 +68,25 @@ class StopMotion(NamedTuple):
     ----------
     motion : tuple of ndarray
         Position, velocity, acceleration (n,) [rad, m, and per s, s^2].
+    rate, pull : ndarray
+        Error of the velocity, and that behind the low-pass, both with a part of that of the position [rad/s, m/s].
+    offset : ndarray
+        To be exerted besides [N m, N].
     gives_way : bool
         Whether it is damped alone.
     let_go : ndarray of bool, shape (n,), or None
         Joints that are to get no effort, as efforts drive them the other way.
-    reversed : ndarray of int
-        Those that were found to do so at this state.
+    reversed : list of int
+        Those that were found to do so.
     """
 
     motion: tuple[Array, Array, Array]
+    rate: Array
+    pull: Array
+    offset: Array
     gives_way: bool
     let_go: NDArray[np.bool_] | None
-    reversed: NDArray[np.intp]
+    reversed: list[int]
 
 
 class Stop:
@@ -82,34 +104,50 @@ class Stop:
     """
 
     def __init__(self, soft: SoftLimits, limit: Array, fastest: Array, speed: Array, watched: bool) -> None:
-        self.state = StopState()
+        self._zero = np.zeros(len(limit))
+        self._borne = self._zero  # mean effort of feedback of late
+        self._largest = LARGEST_OFFSET * limit
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
-        self._zero = np.zeros(len(limit))
+        self._steps = PositionSteps(len(limit))
+        self.begin(False)
         self._rest = np.full(len(limit), AT_REST)
         self._resting = RESTING * speed
         self._moving = 2.0 * self._resting
 
-    def begin(self, gives_way: bool) -> None:
-        """Begin a stop from where the robot is in the next state; or give way to what touches first."""
-        self.state = StopState(give_way=GIVING_WAY if gives_way else 0.0, gave_way=gives_way)
+    def note(self, feedback: Array, period: float) -> None:
+        """Take note of what feedback exerted (n,) for ``period`` [s], before a stop [N m, N]."""
+        self._borne = self._borne + (feedback - self._borne) * min(1.0, period / REMEMBERED)
+
+    def forget(self) -> None:
+        """Forget what feedback exerted."""
+        self._borne = self._zero
+
+    def begin(self, gives_way: bool, goes_on: bool = False) -> None:
+        """Begin a stop from where the robot is in the next state; or give way to what touches first.
+
+        Where it ``goes_on``, what feedback bore in the mean, such as a payload, is borne on.
+        """
+        zero = self._zero
+        offset = np.clip(self._borne, -self._largest, self._largest) if goes_on and not gives_way else zero
+        self.state = StopState(zero, zero, offset, give_way=GIVING_WAY if gives_way else 0.0, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
         if not self.state.gave_way:
-            self.state.give_way, self.state.gave_way = GIVING_WAY, True
+            self.state.give_way, self.state.gave_way, self.state.offset = GIVING_WAY, True, self._zero
 
-    def replan(self) -> None:
-        """Begin the way to rest anew, from where the robot is in the next state."""
-        self.state.plan = None
+    def replan(self, late: bool = False) -> None:
+        """Begin the way to rest anew, from where the robot is in the next state; braking at once where it is late."""
+        self.state.plan, self.state.late = None, late
 
-    def update(self, state: RobotState, period: float, gains: Gains, dynamics: Robot, far: Array) -> StopMotion:
+    def update(self, state: RobotState, period: float, gains: StopGains, dynamics: Robot, far: Array) -> StopMotion:
         """Return what is wanted at a state, ``period`` [s] after the one before.
 
         The way to rest begins anew where the robot is farther from it than ``far`` (n,).
         """
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
-        reversal, found = self.reversal, self.reversal.found.copy()
+        reversal = self.reversal
         too_fast = self._watched and within(qd, self._fastest) != 1
         if reversal.look(dynamics, stamp, q, qd, too_fast, 3.0 * state.filter_time):
             self.replan()  # joints that are held again are stopped from where they are then
@@ -120,13 +158,24 @@ class Stop:
         else:
             if s.plan is None or within(s.plan.at((stamp - s.begun) * 1e-9)[0] - q, far) != 1:
                 soft = self._soft
-                s.plan, s.begun = StopPlan(q, qd, gains.stop_plan, gains.stop_fastest, soft.lower, soft.upper), stamp
+                braking = -gains.fastest * qd if s.late else None
+                s.plan = StopPlan(q, qd, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
+                s.begun, s.late, s.filter = stamp, False, gains.rates(mass_matrix(dynamics, q))
             motion = s.plan.at((stamp - s.begun) * 1e-9)
         let_go = reversal.let_go if reversal.let_go.any() else None
         if let_go is not None:  # feedback by the other joints alone, else what they do for these may drive them
             x, v, a = motion
             motion = np.where(let_go, q, x), np.where(let_go, qd, v), np.where(let_go, self._zero, a)
-        return StopMotion(motion, gives_way, let_go, np.flatnonzero(reversal.found & ~found))
+        found, reversal.news = reversal.news, []
+        rate = motion[1] - qd
+        s.slow = s.slow - np.expm1(-np.minimum(s.filter, gains.filter) * period) * (rate - s.slow)
+        seen = q
+        if state.filter_time and not gives_way:  # what a reading of a position hides is nothing to act on
+            self._steps.note(q)
+            seen = self._steps.inside(q)
+        error = motion[0] - seen
+        pull = STOP_SPRING * error
+        return StopMotion(motion, rate + pull, s.slow + pull, s.offset, gives_way, let_go, found)
 
     def rests(self, wanted: StopMotion, velocity: Array) -> bool:
         """Tell whether the way to rest has ended, and the robot rests."""

@@ -13,7 +13,7 @@ from ...lie_dynamics.control import AdaptiveController, SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.robots import Robot
 from ...lie_dynamics.control.sampling.sample_times import FINENESS
-from .gains import ROTOR, STOP_SHARE, USUAL_PERIOD, Gains, filter_pole, lowered, make_gains
+from .gains import USUAL_PERIOD, Gains, filter_pole, lowered, make_gains
 from .laws import Laws
 from .learning import UNLIMITED, least_weight
 from .oscillation_watch import OscillationWatch
@@ -46,13 +46,9 @@ class TimedLoop(RobotCore):
         super().__init__(robot, friction)
         limits = robot.limits
         self.fastest = np.where(limits.velocity > 0.0, limits.velocity, np.inf)  # exporters write 0 for "not given"
-        limited = self.limit < np.finfo(float).max
-        limited &= np.isfinite(self.fastest)
-        self._stop_extra = np.zeros(len(self.fastest))
-        self._stop_extra[limited] = STOP_SHARE * limits.effort[limited] / self.fastest[limited]
-        self._assumed_rotors = np.where(limited, ROTOR * limits.effort, 0.0)
+        self._scale = np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED)  # what is much for a joint
         self._speed = np.where(np.isfinite(self.fastest), self.fastest, 1.0)
-        self._watch = OscillationWatch(np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED))
+        self._watch = OscillationWatch(self._scale)
         self._times = SampleTimes()
         self._effort_delay = EffortDelay(len(self.fastest))
         self.lead = 0
@@ -89,8 +85,7 @@ class TimedLoop(RobotCore):
         delay = self._times.delay(options.delay)
         pole = filter_pole(self._filter_time, period)
         told = self.dynamics.limits.armature  # 0 for "not given"
-        rotors = np.where(told > 0.0, told, self._assumed_rotors)
-        gains = make_gains(self._numbers, options.tool, self._stop_extra, rotors, period, delay, pole, usual)
+        gains = make_gains(self._numbers, options.tool, told, self._scale, period, delay, pole, usual)
         self._unlowered = gains
         self._laws.set_gains(lowered(gains, self._watch.factor))
         self._find_lead()

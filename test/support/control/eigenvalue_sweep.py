@@ -11,7 +11,7 @@ from lie_dynamics_ros.core.robot_state import RobotState
 
 from .. import arms
 from ..cores import MODES, make_core
-from .sampled_loop import linearised, read_gains, with_memory
+from .sampled_loop import linearised, read_fading, read_gains, with_memory
 
 GROWTH = 1e-3
 """Above this rate a motion grows [1/s]: differences tell the eigenvalues no better, and 1 itself is neutral."""
@@ -43,7 +43,10 @@ def growths(
                     stamp += period
                     if stopped and k == 0:
                         core.stop("asked to")
-                K, W, _ = read_gains(core, stamp, period, q)
+                if stopped:
+                    K, W, kept = read_fading(core, stamp, period, q)
+                else:
+                    (K, W, _), kept = read_gains(core, stamp, period, q), None
                 for delay in DELAYS:
-                    radius = np.abs(np.linalg.eigvals(with_memory(A, B, K, W, 1.0 / rate, delay))).max()
+                    radius = np.abs(np.linalg.eigvals(with_memory(A, B, K, W, 1.0 / rate, delay, kept))).max()
                     yield (mode, core.phase, rate, delay, q.round(3).tolist()), float(rate * np.log(radius))

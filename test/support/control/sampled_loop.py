@@ -72,16 +72,26 @@ def sampled_loop(A: np.ndarray, B: np.ndarray, K: np.ndarray, period: float, del
     return loop
 
 
-def with_memory(A: np.ndarray, B: np.ndarray, K: np.ndarray, W: np.ndarray, period: float, delay: float) -> np.ndarray:
-    """Return the matrix of `sampled_loop` for a controller that remembers: dtau = K x + z, then z grows by W x.
+def with_memory(
+    A: np.ndarray,
+    B: np.ndarray,
+    K: np.ndarray,
+    W: np.ndarray,
+    period: float,
+    delay: float,
+    kept: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the matrix of `sampled_loop` for a controller that remembers: dtau = K x + z, then z becomes F z + W x.
 
-    The matrix is on (x, z, the last efforts).
+    F (n, n) is what is `kept`, all by default. The matrix is on (x, z, the last efforts).
     """
     m, n = B.shape
     big_A, big_B = np.zeros((m + n, m + n)), np.vstack([B, np.zeros((n, n))])
     big_A[:m, :m] = A
     loop = sampled_loop(big_A, big_B, np.hstack([K, np.eye(n)]), period, delay)
     loop[m : m + n, :m] += W
+    if kept is not None:
+        loop[m : m + n, m : m + n] = kept
     return loop
 
 
@@ -106,3 +116,23 @@ def read_gains(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5)
         K[:, k] = 0.5 * (ahead - behind) / step + 0.5 * W[:, k]
         before = after
     return K, W, stamp
+
+
+def read_fading(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5) -> tuple[np.ndarray, ...]:
+    """Return K, W and F of `with_memory` of a core whose memory is empty now, and fades, as in a stop."""
+    n, answers = len(q), []
+
+    def ask(x: np.ndarray) -> np.ndarray:
+        nonlocal stamp
+        effort = np.array(core.answer(RobotState(stamp, q + x[:n], x[n:])).effort)
+        stamp += period
+        return effort
+
+    still = np.zeros(2 * n)
+    empty = ask(still)
+    for e in step * np.eye(2 * n):
+        answers.append([ask(x) - empty for x in (e, still, still)])
+    now, first, second = np.moveaxis(np.array(answers), 0, 2) / step
+    F = second @ np.linalg.pinv(first, rcond=1e-6)
+    left = np.hstack([np.zeros((n, 1)), F @ second[:, :-1]])  # of the perturbations before
+    return now - left, first - F @ left, F

@@ -60,6 +60,8 @@ class Reversal:
         Joints that are to get no effort, on trial or for good.
     found : ndarray of bool, shape (n,)
         Those of them whose trial has shown it.
+    news : list of int
+        Those that were found since somebody emptied it.
     """
 
     def __init__(self, limit: Array, fastest: Array) -> None:
@@ -68,6 +70,7 @@ class Reversal:
         self._answers: deque[tuple[int, Array, Array, Array]] = deque(maxlen=KEPT)
         self._trials: dict[int, _Trial] = {}
         self.let_go, self.found = np.zeros(len(limit), bool), np.zeros(len(limit), bool)
+        self.news: list[int] = []
 
     def forget(self) -> None:
         """Forget all answers, and trials under way."""
@@ -90,6 +93,8 @@ class Reversal:
         Efforts that drive a joint faster are no proof: a push that grows as they do looks the same. So the joint gets
         none for some answers. A reversed one then loses what they exerted; one that is pushed gains it.
         """
+        if not (self._trials or too_fast):
+            return False
         before = self.let_go.copy()
         if self._trials:
             self._judge(model, stamp, q, qd, late)
@@ -138,7 +143,9 @@ class Reversal:
             lost = (trial.motion - float(np.mean(trial.since))) / trial.share
             steady = np.ptp(trial.since) < STEADY * abs(trial.share)
             self.found[k] = steady and FREED[0] < lost < FREED[1]
-            if not self.found[k]:
+            if self.found[k]:
+                self.news.append(k)
+            else:
                 self.let_go[k] = False
                 self._answers.clear()
 

@@ -24,6 +24,7 @@ def sampled_loop(
     integral: npt.ArrayLike = 0.0,
     mass: npt.ArrayLike = 1.0,
     pole: float | None = None,
+    lagging: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
 ) -> Array:
     """Return the matrix that takes the state of the sampled loop from one sample to the next, exactly.
 
@@ -37,6 +38,8 @@ def sampled_loop(
         Kp, Kd, Ki and M. The integral is that of trapezoids, as in `ComputedTorquePID`.
     pole : float, optional
         `velocity_pole` of the filter that finds velocities in positions; none where they are measured.
+    lagging : tuple of array-like, shape (n, n) and (n,), optional
+        Damping besides, of velocities behind a low-pass: its matrix, and what share of a change passes in a period.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def sampled_loop(
     whole = math.floor(delay)
     part = delay - whole
     past = whole + (part > 0.0)
-    size = 2 + integrates + past + 2 * (pole is not None)
+    size = 2 + integrates + past + 2 * (pole is not None) + (lagging is not None)
     loop = np.zeros((size, n, size, n))
     p, v, w, u = 0, 1, 2, 2 + integrates
     command = np.zeros((n, size, n))  # u_0, the acceleration commanded now
@@ -74,6 +77,12 @@ def sampled_loop(
             loop[found + row, :, p] = gain[row] * one
             loop[found + row, :, found], loop[found + row, :, found + 1] = keep[row, 0] * one, keep[row, 1] * one
         command += np.einsum("ij,jkl->ikl", damp, loop[found + 1])
+    if lagging is not None:
+        last, share = size - 1, np.diag(np.asarray(lagging[1], np.float64))
+        seen = loop[u + past + 1] if pole is not None else np.eye(size * n)[v * n : (v + 1) * n].reshape(n, size, n)
+        loop[last] = np.einsum("ij,jkl->ikl", share, seen)
+        loop[last, :, last] += one - share
+        command -= np.einsum("ij,jkl->ikl", np.linalg.solve(M, np.asarray(lagging[0], np.float64)), loop[last])
     if integrates:
         command[:, w] = -np.linalg.solve(M, Ki)
         loop[w, :, w], loop[w, :, p] = one, h * one
