@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from stewart_command_runs import HOME, LEAD, Run, core_of, pose, to
+from stewart_command_runs import DEFAULTS, HOME, LEAD, LEGS, Run, core_of, pose, to
 
 from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, semi_regular_rotary_platform
 from lie_dynamics_ros.lie_dynamics.stewart.command import ClassicalWashout
+from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore
 from lie_dynamics_ros.nodes.stewart_command.motion_cueing import RIDE_PERIOD, MotionCueing
+from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
 
 G = 9.81
 REST, STILL = np.array([0.0, 0.0, G]), np.zeros(3)
@@ -16,8 +19,8 @@ REST, STILL = np.array([0.0, 0.0, G]), np.zeros(3)
 class Rides(Run):
     """A core that follows a ride as the node has it do: planned anew as soon as the plan before has begun."""
 
-    def __init__(self, late=1, lead=LEAD, **values):
-        super().__init__(core_of(rate=100.0, **values), late)
+    def __init__(self, late=1, lead=LEAD, core=None, **values):
+        super().__init__(core or core_of(rate=100.0, **values), late)
         self.now, self.lead = 0.0, lead
         self.ride = MotionCueing(self.core.options, 0.0)
 
@@ -173,3 +176,23 @@ def test_no_ride_without_gravity_or_on_a_tool_that_leans():
     for values, word in (({"gravity": [0.0] * 3}, "gravity"), ({"tool_pose": leaning}, "leans by 0.12")):
         with pytest.raises(MessageError, match=word):
             MotionCueing(core_of(**values).options, 0.0)
+
+
+def test_a_servo_hexapod_rides_within_the_limits_of_its_servos():
+    platform = semi_regular_rotary_platform(0.062, 0.05, 0.2269, 0.2, 0.02, 0.11, angle_limits=(-1.0, 1.0))
+    values = {"rate": 100.0, "max_rate": 5.0, "max_acceleration": 60.0, "rest_speed": 0.1,
+              "washout_force_scale": 0.05, "washout_rate_scale": 0.3}  # fmt: skip
+    core = StewartCommandCore(StewartCommandOptions.from_values(platform, DEFAULTS | values), LEGS)
+    assert core.begin(platform.home_angles, None), core.reason
+    run = Rides(core=core)
+    run.go(0.6, sway)
+    filters = ClassicalWashout(RIDE_PERIOD, **core.options.washout)
+    felt = zip(*(sway(t) for t in np.arange(1, 61) * RIDE_PERIOD), strict=True)
+    wanted = platform.home_pose @ filters.run(*(np.array(x) for x in felt)).pose
+    assert np.ptp(wanted[:, :3, 3], axis=0).max() > 2e-3
+    assert np.abs(np.array(run.poses)[30:] - wanted[30:]).max() < 2e-3  # what a plan is late by
+    angles, rates = np.array(run.lengths), np.array(run.rates)
+    assert np.ptp(angles, axis=0).max() > 0.05 and np.abs(angles).max() < 1.0
+    assert np.abs(rates).max() <= 5.0 and np.abs(np.diff(rates, axis=0)).max() <= 60.0 * run.period * (1.0 + 1e-9)
+    found = StewartTracker(platform, platform.home_pose).update_many(angles)
+    assert np.abs(found.poses - run.poses).max() < 1e-12
