@@ -170,6 +170,7 @@ def test_leaves_no_process_behind(tmp_path, how):
     wait_for(lambda: not children_of(demo.pid), "the nodes to end")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="finding processes needs /proc")
 def test_shows_itself_on_a_page_and_leaves_no_process_behind(tmp_path):
     """It goes on until the page has been seen: a busy machine may show little in the time of a whole demo."""

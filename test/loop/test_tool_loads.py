@@ -45,7 +45,7 @@ def largest(name, q, axis, share):
 @pytest.mark.parametrize(
     ("name", "axis"),
     [
-        pytest.param(name, axis, marks=() if (k + axis) % 2 else pytest.mark.slow)
+        pytest.param(name, axis, marks=pytest.mark.slow if (k + axis) % 6 else ())
         for k, name in enumerate(POSES)
         for axis in range(6)
     ],

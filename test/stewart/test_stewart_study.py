@@ -61,6 +61,7 @@ def test_the_paper_is_typed_in_correctly():
     np.testing.assert_allclose(paper.BRANCH_POSE[0, :3], [-0.2975, 0.7374, -0.6064], atol=6e-5)
 
 
+@pytest.mark.slow
 def test_random_targets_from_workspace_guesses():
     result = basins.run_basins(targets=120)
     for method in ("auto", "gn-r6", "lm-r6", "lm-se3", "lm-quat"):
