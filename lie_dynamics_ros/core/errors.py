@@ -11,7 +11,7 @@ class NodeError(ValueError):
     """Base of all errors of nodes and their cores; the message is fit for a user."""
 
 
-class DescriptionError(NodeError):
+class RobotDescriptionError(NodeError):
     """A robot description cannot be found or read."""
 
 

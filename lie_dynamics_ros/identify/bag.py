@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..lie_dynamics import InputError, Model
+from ..lie_dynamics.arrays import Array
 from ..lie_dynamics.texts import listed
-
-Array = npt.NDArray[np.float64]
 
 STATES = "sensor_msgs/msg/JointState"
 COMMANDS = "std_msgs/msg/Float64MultiArray"

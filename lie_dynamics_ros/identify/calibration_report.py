@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..lie_dynamics.arrays import Array
 from ..lie_dynamics.html_report import picture, table, write_page
 from ..lie_dynamics.stewart import MeasuredCalibration, PlannedPoses
 from ..lie_dynamics.stewart.calibration.further_legs import all_points
@@ -18,7 +18,6 @@ from ..lie_dynamics.stewart.plots import new_figure, plot_platform
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = npt.NDArray[np.float64]
 
 _ERRORS = (
     "Against the device, root mean squares: each pose by a calibration that did not use it; the drawing with the "

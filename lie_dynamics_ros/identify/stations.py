@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..lie_dynamics.arrays import Array
 from ..lie_dynamics.lie import quaternion, se3, so3
 from ..lie_dynamics.texts import listed
 from .bag import MOST_STATES, STATES, BagError, messages
-
-Array = npt.NDArray[np.float64]
 
 NUMBER = "std_msgs/msg/Float64"
 #: Steps between which readings are looked at [s], at least.

@@ -20,7 +20,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.optimal.bounds import make_bounds, rate_bound
 from lie_dynamics_ros.lie_dynamics.optimal.motion import make_task
-from lie_dynamics_ros.lie_dynamics.optimal.problem import Problem
+from lie_dynamics_ros.lie_dynamics.optimal.problem import MotionProblem
 
 NAMES = ("five-bar", "planar 3-RRR", "four-bar arm", "6-UPS")
 
@@ -59,7 +59,7 @@ def test_derivatives_against_differences(name, rng):
         acceleration=most, deceleration=most, jerk=np.full(n, np.inf),
     )  # fmt: skip
     bounds = make_bounds(model, limits, np.ones(n)) | {"effort_rate": rate_bound(model, 3.0)}
-    problem = Problem(task, bounds, 2, 3.0)
+    problem = MotionProblem(task, bounds, 2, 3.0)
     x, dx, h = 0.02 * rng.normal(size=problem.size), rng.normal(size=problem.size), 1e-5
     x[-1], dx[-1] = 0.9, 0.2
     z = np.where(problem.weight > 0.0, rng.uniform(0, 1, problem.weight.size), 0.0)

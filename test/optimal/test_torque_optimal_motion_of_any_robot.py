@@ -13,7 +13,7 @@ from lie_dynamics_ros.lie_dynamics import (
 from lie_dynamics_ros.lie_dynamics.optimal import MotionCost
 from lie_dynamics_ros.lie_dynamics.optimal.bounds import Bound, make_bounds, rate_bound
 from lie_dynamics_ros.lie_dynamics.optimal.motion import make_task
-from lie_dynamics_ros.lie_dynamics.optimal.problem import Problem
+from lie_dynamics_ros.lie_dynamics.optimal.problem import MotionProblem
 
 # -- any robot --------------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ def test_derivatives_against_differences(kind, free, rng):
         bounds["obstacle"] = Bound(np.zeros(2), np.full(2, np.inf), np.ones(2))
     if free:
         bounds["duration"] = Bound(np.array([0.5]), np.array([2.0]), np.array([2.0]))
-    problem = Problem(task, bounds, 5, 3.0)
+    problem = MotionProblem(task, bounds, 5, 3.0)
     x, dx, h = 0.3 * rng.normal(size=problem.size), rng.normal(size=problem.size), 1e-6
     if free:
         x[-1], dx[-1] = 0.9, 0.3 * dx[-1]

@@ -1,6 +1,7 @@
 """One name for one thing: no two classes or constants of the same name in what nodes are made of."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -31,6 +32,30 @@ def test_classes_and_constants_have_names_of_their_own():
                 places[name].append(str(path.relative_to(ROOT)))
     assert len(places) > 100
     assert not {name: where for name, where in places.items() if len(where) > 1}
+
+
+LIBRARY_NAMES_TWICE = {"Motion", "TrackingError"}
+"""Public names of two rooms each, which users import from there."""
+
+
+def test_classes_of_the_library_have_names_of_their_own():
+    places = defaultdict(list)
+    for path in sorted((ROOT / "lie_dynamics").rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(ROOT)))
+    assert len(places) > 200
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert set(twice) == LIBRARY_NAMES_TWICE, twice
+
+
+def test_types_of_arrays_are_defined_once():
+    """In `lie_dynamics.arrays`; kernels may stand by themselves."""
+    defined = re.compile(r"^(Array|AnyArray|Complex|Integers|Mask)\b.* = ", re.MULTILINE)
+    assert len(defined.findall((ROOT / "lie_dynamics" / "arrays.py").read_text())) == 5
+    for path in sorted(ROOT.rglob("*.py")):
+        if path != ROOT / "lie_dynamics" / "arrays.py" and "kernels" not in path.parts:
+            assert not defined.search(path.read_text()), path
 
 
 def test_what_a_state_goes_through_is_called_a_core():

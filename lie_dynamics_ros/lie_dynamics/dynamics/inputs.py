@@ -20,7 +20,7 @@ from ..lie._arrays import as_numbers
 from ..model import layout
 from ..model.arguments import require_model
 from ..model.configuration import coordinate_name, require_finite, shaped
-from ..model.coupling import Coupling
+from ..model.coupling import MimicCoupling
 from ..model.model import Model
 from ..model.user_joints import extend
 from .plain import NO_MASK, NO_WRENCH, evaluate_contiguous, output_shape
@@ -134,7 +134,7 @@ def _for_caller(model: Model, output_shapes: list[str | tuple[int, ...]], output
     return [_reduced(model.coupling, tail, output) for tail, output in zip(output_shapes, outputs, strict=True)]
 
 
-def _expanded(coupling: Coupling, name: str, array: Array) -> Array:
+def _expanded(coupling: MimicCoupling, name: str, array: Array) -> Array:
     """Return the coordinates or rates of all joints from the independent ones."""
     if name == "f_ext":
         return array
@@ -143,7 +143,7 @@ def _expanded(coupling: Coupling, name: str, array: Array) -> Array:
     return np.asarray(array @ coupling.rates.T)
 
 
-def _reduced(coupling: Coupling, tail: str | tuple[int, ...], array: Array) -> Array:
+def _reduced(coupling: MimicCoupling, tail: str | tuple[int, ...], array: Array) -> Array:
     """Return what of an output belongs to the independent coordinates."""
     if not isinstance(tail, str):
         return array

@@ -299,7 +299,7 @@ def calibrate_kinematics(
     most = count_of("max_iterations", max_iterations, 1, 10_000)
     place = np.eye(4) if base is None else np.array(se3.check(base, "base"), dtype=np.float64)
     chain = arm_chain(model, frame, place, fit_base)
-    measured = Measured.of(q, poses, positions, distances, sizes)
+    measured = ToolReadings.of(q, poses, positions, distances, sizes)
     if fit_base:
         if distances is not None:
             raise InputError("fit_base: distances do not depend on the base", name="fit_base")
@@ -316,7 +316,7 @@ def _alignment(a: Array, b: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class ToolReadings:
     """Measurements of one kind and their standard deviations."""
 
     points: Array
@@ -331,7 +331,7 @@ class Measured:
         cls, q: Array, poses: npt.ArrayLike | None, positions: npt.ArrayLike | None,
         distances: tuple[npt.ArrayLike, npt.ArrayLike] | None, noise: Sequence[float],
         heights: npt.ArrayLike | None = None,
-    ) -> Measured:  # fmt: skip
+    ) -> ToolReadings:  # fmt: skip
         """Return what was measured at the configurations q (k, n); errors as `calibrate_kinematics`."""
         k, none = len(q), np.zeros(0)
         if poses is not None:
@@ -394,7 +394,7 @@ def shares_of(J: Array) -> tuple[int, npt.NDArray[np.bool_], Array]:
     return rank, lost, right[:rank] / sizes[:rank, None] / columns
 
 
-def _fitted(chain: Chain, q: Array, measured: Measured, most: int) -> KinematicCalibration:
+def _fitted(chain: Chain, q: Array, measured: ToolReadings, most: int) -> KinematicCalibration:
     values, converged, count = np.zeros(len(chain.names)), False, 0
     for count in range(1, most + 1):  # noqa: B007  told to the caller
         poses = chain.poses(q, values)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..constraints.mechanisms import MECHANISMS, Mechanism
 from ..constraints.mechanisms.base import file_name
 from ..constraints.quantities import constraint_error, constraint_quantities
@@ -22,9 +23,7 @@ from ..dynamics.jacobians import jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import as_real, count_of, number_of
-from .kinematic_calibration import Measured, shares_of
-
-Array = npt.NDArray[np.float64]
+from .kinematic_calibration import ToolReadings, shares_of
 
 #: What is fitted where nothing else is said: dimensions that place joints.
 UNKNOWN = {
@@ -186,7 +185,7 @@ def calibrate_mechanism(
     ]
     if deviation is not None:
         number_of("deviation", deviation, "a positive number", lambda v: 0.0 < v < np.inf)
-    measured = Measured.of(given, poses, positions, distances, noise, heights)
+    measured = ToolReadings.of(given, poses, positions, distances, noise, heights)
     shift = np.eye(4)
     shift[:3, 3] = as_real(tool, (3,), "tool")
     chosen, nominal = tuple(UNKNOWN[key] if unknown is None else unknown), dict(dimensions or {})
@@ -194,7 +193,7 @@ def calibrate_mechanism(
     return _fitted(problem, measured, deviation, count_of("max_iterations", max_iterations, 1, 10_000))
 
 
-def _fitted(problem: _Problem, measured: Measured, deviation: float | None, most: int) -> MechanismCalibration:
+def _fitted(problem: _Problem, measured: ToolReadings, deviation: float | None, most: int) -> MechanismCalibration:
     count = len(problem.names)
     values, q = np.zeros(count), problem.first()
     prior = np.zeros(count)

@@ -14,7 +14,7 @@ from ..errors import DescriptionError
 from ..lie import SpatialInertia, se3
 from ..lie._arrays import numbers
 from .joint_types import JointType, fixed
-from .pack import Body, pack
+from .pack import PackedBody, pack
 from .structure import Frame, Joint, JointLimits
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class BodyTree:
         limits = JointLimits(
             **{key: np.concatenate([np.zeros(0), *(draft.limits[key] for draft in self._bodies)]) for key in _LIMITS}
         )
-        bodies = [Body(draft.joint, draft.parent, draft.placement, draft.inertia) for draft in self._bodies]
+        bodies = [PackedBody(draft.joint, draft.parent, draft.placement, draft.inertia) for draft in self._bodies]
         return pack(bodies, self._nq, self._nv), joints, self._frames, limits
 
 

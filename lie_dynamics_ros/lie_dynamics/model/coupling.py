@@ -12,7 +12,7 @@ from .structure import Joint, JointLimits
 
 
 @dataclass(frozen=True, eq=False)
-class Coupling:
+class MimicCoupling:
     """How the coordinates of all joints follow from the independent ones.
 
     Attributes
@@ -33,7 +33,9 @@ class Coupling:
     limits: JointLimits
 
 
-def couple(joints: tuple[Joint, ...], limits: JointLimits) -> tuple[tuple[Joint, ...], JointLimits, Coupling] | None:
+def couple(
+    joints: tuple[Joint, ...], limits: JointLimits
+) -> tuple[tuple[Joint, ...], JointLimits, MimicCoupling] | None:
     """Return the joints, limits and coupling of a model whose mimic joints follow; None where there is none.
 
     Raises
@@ -59,7 +61,7 @@ def couple(joints: tuple[Joint, ...], limits: JointLimits) -> tuple[tuple[Joint,
         offset[joint.q_slice] = shift
         q_slice, v_slice = slice(q, q + joint.type.nq), slice(v, v + joint.type.nv)
         coupled.append(replace(joint, q_slice=q_slice, v_slice=v_slice, coupled=joint.mimic is not None))
-    return tuple(coupled), _limits(limits, positions, offset, rates), Coupling(positions, offset, rates, limits)
+    return tuple(coupled), _limits(limits, positions, offset, rates), MimicCoupling(positions, offset, rates, limits)
 
 
 def _starts(joints: list[Joint]) -> tuple[dict[str, int], dict[str, int]]:

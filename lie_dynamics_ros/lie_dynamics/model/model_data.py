@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..lie import SpatialInertia
 from ..shown import table, value_text
 from . import layout
-from .coupling import Coupling
+from .coupling import MimicCoupling
 from .pack import get_inertia, with_columns
 from .structure import Frame, Joint, JointLimits
 
@@ -76,7 +76,7 @@ class ModelData:
     table: Array
     _by_name: Mapping[str, Joint]
     _body_rows: npt.NDArray[np.intp]
-    coupling: Coupling | None
+    coupling: MimicCoupling | None
     custom_joints: tuple[Joint, ...]
     vector_q: npt.NDArray[np.intp]
     vector_v: npt.NDArray[np.intp]
@@ -92,7 +92,7 @@ class ModelData:
         joints: tuple[Joint, ...],
         frames: Mapping[str, Frame],
         limits: JointLimits,
-        coupling: Coupling | None = None,
+        coupling: MimicCoupling | None = None,
     ) -> None:
         plain = [j for j in joints if j.kind not in ("spherical", "free") and not j.coupled]
         body_rows = np.empty(len(joints), dtype=np.intp)

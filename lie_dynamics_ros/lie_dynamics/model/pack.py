@@ -17,7 +17,7 @@ _UPPER = np.triu_indices(3)
 
 
 @dataclass(frozen=True)
-class Body:
+class PackedBody:
     """A moving body: its joint, its parent's index (-1: world), T_parent_joint (4, 4), and its inertia."""
 
     joint: Joint
@@ -26,7 +26,7 @@ class Body:
     inertia: SpatialInertia
 
 
-def pack(bodies: Sequence[Body], nq: int, nv: int) -> Array:
+def pack(bodies: Sequence[PackedBody], nq: int, nv: int) -> Array:
     """Return the table of rows (nv + 1, ROW_SIZE) of a tree whose parents come before their children."""
     rows = np.zeros((nv + 1, layout.ROW_SIZE))
     header = rows[0]

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import LieDynamicsError
-from .problem import Point, Problem
+from .problem import MotionProblem, Point
 
 _ITERATIONS = 200
 #: Changes of the margin in the end.
@@ -43,7 +43,7 @@ _SMALLEST = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class InteriorPoint:
     """Where the method ended.
 
     Attributes
@@ -72,7 +72,7 @@ class Found:
     central: Point
 
 
-def solve(problem: Problem, variables: Array, *, small: float, barrier: float = FIRST) -> Found:
+def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: float = FIRST) -> InteriorPoint:
     """Return a motion near the variables that no further step improves by more than `small`, in units of the cost."""
     weight = problem.weight
     total = float(weight.sum())
@@ -156,10 +156,10 @@ def solve(problem: Problem, variables: Array, *, small: float, barrier: float = 
     if reason == "stalled" and decrement <= small and mu <= last * 1.001 and missing <= 1e-6:
         reason = "optimal"
     gap, limited = float(z @ np.maximum(room, 0.0)), bool((z > weight * room).any())
-    return Found(point, z, decrement, gap, count, reason, limited, central)
+    return InteriorPoint(point, z, decrement, gap, count, reason, limited, central)
 
 
-def _push(problem: Problem, point: Point, before: float) -> float:
+def _push(problem: MotionProblem, point: Point, before: float) -> float:
     """Raise multipliers of joint forces that are given, or the stiffness; return how far they are from being met."""
     miss = problem.missing_force(point.values)
     problem.multipliers = problem.multipliers + problem.stiffness * miss
@@ -169,22 +169,22 @@ def _push(problem: Problem, point: Point, before: float) -> float:
     return now
 
 
-def _at(problem: Problem, variables: Array) -> Point | None:
+def _at(problem: MotionProblem, variables: Array) -> Point | None:
     try:
         return problem.at(variables)
     except (ArithmeticError, LieDynamicsError):  # too far for double precision
         return None
 
 
-def predicted_gain(problem: Problem, variables: Array) -> float:
+def predicted_gain(problem: MotionProblem, variables: Array) -> float:
     """Return by how much one step of Newton is predicted to lower the cost, in its units, limits aside."""
-    free = Problem(problem.task, {}, problem.count, problem.unit)
+    free = MotionProblem(problem.task, {}, problem.count, problem.unit)
     point, none = free.at(variables), np.zeros(0)
     slope = free.gradient(point)
     return -0.5 * float(slope @ _newton(free, point, none, none, slope)[1])
 
 
-def _newton(problem: Problem, point: Point, z: Array, sigma: Array, slope: Array) -> tuple[Array, Array]:
+def _newton(problem: MotionProblem, point: Point, z: Array, sigma: Array, slope: Array) -> tuple[Array, Array]:
     """Return a positive Hessian, and the step.
 
     Where it is not positive, its eigenvalues in the metric of its first part are replaced by their sizes.

@@ -34,7 +34,7 @@ _STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedMotion:
+class LoopMotion:
     """States (k, ...) along a path of independent coordinates, and how they change with it."""
 
     loops: ClosedLoops
@@ -161,7 +161,7 @@ class ClosedLoops:
 
     def motion(
         self, y: Array, yd: Array, ydd: Array, near: Array | None = None, keep: bool = True
-    ) -> ClosedMotion:
+    ) -> LoopMotion:
         """Return the closed motion of independent coordinates and their rates, each (k, r); on from guesses near it."""
         q = self._closed(y, near)
         if keep:
@@ -169,12 +169,12 @@ class ClosedLoops:
         model, k, r = self.model, *y.shape
         rows, rates = self._matrix(q, np.zeros((k, model.nv)))[0], np.zeros((k, self.constraints.size, r))
         factors = _factored(rows)
-        motion = ClosedMotion(self, np.stack([y, yd, ydd]), q, q[:, :0], q[:, :0], q[:, :0], factors)
+        motion = LoopMotion(self, np.stack([y, yd, ydd]), q, q[:, :0], q[:, :0], q[:, :0], factors)
         G = motion.solved(np.concatenate([rates, np.broadcast_to(np.eye(r), (k, r, r))], axis=1))
         qd = (G @ yd[..., None])[..., 0]
         bias = constraint_quantities(model, self.constraints, q, qd).bias
         qdd = motion.solved(np.concatenate([-bias, ydd], axis=1)[..., None])[..., 0]
-        return ClosedMotion(self, motion.path, q, qd, qdd, G, factors)
+        return LoopMotion(self, motion.path, q, qd, qdd, G, factors)
 
     def _matrix(self, q: Array, qd: Array) -> tuple[Array, Array]:
         found = constraint_quantities(self.model, self.constraints, q, qd)

@@ -20,10 +20,10 @@ from ..model.structure import JointLimits
 from ..shown import shown
 from .bounds import Bound, MotionCost, make_bounds, rate_bound, require_within
 from .chart import to_chart
-from .interior_point import CENTRAL, FIRST, Found, predicted_gain, solve
+from .interior_point import CENTRAL, FIRST, InteriorPoint, predicted_gain, solve
 from .loops import ClosedLoops
 from .modes import Conditions, Terms, shapes_at
-from .problem import Problem
+from .problem import MotionProblem
 from .task import Obstacles, Task
 
 _FIRST_MODES = 8
@@ -280,7 +280,7 @@ def optimal_motion(
         raise InputError(f"max_modes: {needed} or more are needed by the waypoints, got {most}", name="max_modes")
     count = min(max(_FIRST_MODES, 2 * needed), most)
     T = float(np.sqrt(task.duration[0] * task.duration[1]))
-    plain = Problem(task, {}, count, 1.0)
+    plain = MotionProblem(task, {}, count, 1.0)
     first = plain.variables(np.zeros_like(plain.base), T) if guess is None else initial_guess(plain, guess, T)
     unit, usual = _usual(plain, first)
     bounds = make_bounds(model, limits, usual)
@@ -296,7 +296,7 @@ def optimal_motion(
     if task.free:
         low, high = (np.array([x]) for x in task.duration)
         bounds["duration"] = Bound(low, high, high)
-    return _refined(Problem(task, bounds, count, unit), first, small, most, usual)
+    return _refined(MotionProblem(task, bounds, count, unit), first, small, most, usual)
 
 
 # What a caller asks for, checked: ends, times, weights and guesses of a motion.
@@ -427,7 +427,7 @@ def single_vector(model: Model, value: npt.ArrayLike, name: str, size: int) -> A
     return array
 
 
-def initial_guess(problem: Problem, guess: npt.ArrayLike, duration: float) -> Array:
+def initial_guess(problem: MotionProblem, guess: npt.ArrayLike, duration: float) -> Array:
     """Return variables of the least bent path through a guess, at equal steps of time."""
     model, task = problem.task.model, problem.task
     path = checked(guess, model.nq, "guess", model)
@@ -441,7 +441,7 @@ def initial_guess(problem: Problem, guess: npt.ArrayLike, duration: float) -> Ar
     return np.concatenate([y.ravel(), [duration] if task.free else []])
 
 
-def _require_ends_within(problem: Problem, variables: Array, bounds: Mapping[str, Bound]) -> None:
+def _require_ends_within(problem: MotionProblem, variables: Array, bounds: Mapping[str, Bound]) -> None:
     """Raise an error that names the joint where an end of the motion is outside the limits."""
     task, (coefficients, T) = problem.task, problem.coefficients(variables)
     path, motion = task.motion(shapes_at(np.array([0.0, 1.0]), problem.count), coefficients, T)
@@ -450,7 +450,7 @@ def _require_ends_within(problem: Problem, variables: Array, bounds: Mapping[str
         require_within(task.model, bounds, what, {kind: values[kind][k] for kind in ("position", "velocity")})
 
 
-def _usual(problem: Problem, variables: Array) -> tuple[float, Array]:
+def _usual(problem: MotionProblem, variables: Array) -> tuple[float, Array]:
     """Return the usual cost and joint forces: of the first path, or what round-off of parts that cancel could make."""
     task, weights = problem.task, problem.task.weights
     torque = np.where(weights["torque"] > 0.0, weights["torque"], weights["torque"].max() or 1.0)
@@ -458,7 +458,9 @@ def _usual(problem: Problem, variables: Array) -> tuple[float, Array]:
     found = []
     for given in (weights, forces):
         plain, weightless = (
-            _finite(Problem(replace(task, model=m, weights=given), {}, problem.count, 1.0).at(variables).magnitude)
+            _finite(
+                MotionProblem(replace(task, model=m, weights=given), {}, problem.count, 1.0).at(variables).magnitude
+            )
             for m in ((task.model, task.model._without_gravity()) if task.loops is None else (task.model,) * 2)
         )
         found.append(max(plain, 1e-12 * weightless) or 1.0)
@@ -477,7 +479,7 @@ def _finite(cost: float) -> float:
 # More and more modes.
 
 
-def _refined(problem: Problem, first: Array, tolerance: float, max_modes: int, usual: Array) -> OptimalMotion:
+def _refined(problem: MotionProblem, first: Array, tolerance: float, max_modes: int, usual: Array) -> OptimalMotion:
     """Return the motion found with so many modes that more are predicted to gain less than the tolerance."""
     history: list[tuple[int, float]] = []
     variables, warm, start = first, False, problem
@@ -488,7 +490,7 @@ def _refined(problem: Problem, first: Array, tolerance: float, max_modes: int, u
         point = found.point
         _finite(point.cost)
         history.append((problem.count, point.cost * problem.unit))
-        finer = Problem(problem.task, problem.bounds_given, 2 * problem.count, problem.unit)
+        finer = MotionProblem(problem.task, problem.bounds_given, 2 * problem.count, problem.unit)
         variables = finer.variables(*problem.coefficients(point.variables))
         size = max(point.magnitude, 1e-12)
         if found.limited:  # how hard limits would push between the points of more modes, none knows
@@ -506,7 +508,11 @@ def _refined(problem: Problem, first: Array, tolerance: float, max_modes: int, u
 
 
 def _finish(
-    problem: Problem, found: Found, start: Problem, first: Array, history: tuple[tuple[int, float], ...],
+    problem: MotionProblem,
+    found: InteriorPoint,
+    start: MotionProblem,
+    first: Array,
+    history: tuple[tuple[int, float], ...],
     residual: float, refinement: float, usual: Array, tolerance: float,
 ) -> OptimalMotion:  # fmt: skip
     task, point, reason = problem.task, found.point, found.reason
@@ -533,7 +539,7 @@ def _finish(
     )  # fmt: skip
 
 
-def _refuse(problem: Problem, variables: Array, start: Problem, first: Array) -> None:
+def _refuse(problem: MotionProblem, variables: Array, start: MotionProblem, first: Array) -> None:
     """Raise an error that names the joint where limits are not kept, and a duration that keeps them, if one does."""
     task = problem.task
     s = np.unique(np.concatenate([np.linspace(0.0, 1.0, 2 * _SAMPLES - 1), problem.between.ravel()]))
@@ -556,7 +562,7 @@ def _refuse(problem: Problem, variables: Array, start: Problem, first: Array) ->
         T = factor * longest
         longer = replace(task, duration=(T, T))
         bounds = {k: b for k, b in problem.bounds_given.items() if k != "duration"}
-        trial = Problem(longer, bounds, start.count, problem.unit)
+        trial = MotionProblem(longer, bounds, start.count, problem.unit)
         initial = first[:-1] if task.free else first
         found = solve(trial, initial, small=1e-2)
         if trial.excess(found.point) <= _KEPT:

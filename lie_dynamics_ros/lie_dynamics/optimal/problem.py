@@ -17,7 +17,7 @@ from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivati
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
 from .bounds import Bound, Bounds, integrand
 from .chart import ChartedMotion
-from .loops import ClosedMotion
+from .loops import LoopMotion
 from .modes import quadrature, shapes_at
 from .task import Task
 
@@ -32,11 +32,11 @@ _DENSE = 4
 class Point:
     """The motion of one set of variables at the points of the quadrature."""
 
-    problem: Problem
+    problem: MotionProblem
     variables: Array
     duration: float
     path: Array
-    motion: ChartedMotion | ClosedMotion
+    motion: ChartedMotion | LoopMotion
     values: dict[str, Array]
     cost: float
     magnitude: float
@@ -46,7 +46,7 @@ class Point:
     @cached_property
     def dynamics(self) -> Array:
         """Derivatives of the joint forces along u, qd and qdd: (k, nv, 3 nv)."""
-        if isinstance(self.motion, ClosedMotion):
+        if isinstance(self.motion, LoopMotion):
             return self.motion.dynamics()
         d: Any = inverse_dynamics_derivatives(self.problem.task.model, self.motion.q, self.motion.qd, self.motion.qdd)
         return np.concatenate([d.dq, d.dqd, d.dqdd], axis=-1)
@@ -92,7 +92,7 @@ def _widening(given: Bound, opened: Bound) -> Array:
     return np.where(kept, np.where(kept, opened.upper, 0.0) - np.where(kept, given.upper, 0.0), 0.0) / given.scale
 
 
-class Problem:
+class MotionProblem:
     """Cost in units of `unit`, and room to limits, of motions made of `count` modes."""
 
     def __init__(self, task: Task, bounds: Mapping[str, Bound], count: int, unit: float) -> None:
@@ -428,7 +428,7 @@ class Problem:
         if point.chart is not None:
             P = point.chart
             M, N = (P.transpose(0, 2, 1) @ X @ P for X in (M, N))
-            if isinstance(point.motion, ClosedMotion):
+            if isinstance(point.motion, LoopMotion):
                 pulled = np.zeros((k, n)) if forces is None else forces
                 alone = states - (pulled[:, None] @ D)[:, 0]
                 N = N + point.motion.twice(alone, pulled)
@@ -450,7 +450,7 @@ class Problem:
         """Return second derivatives of vector . tau along (u, qd, qdd), (k, 3 nv, 3 nv)."""
         n, k = self.task.model.nv, len(self.s)
         motion = point.motion
-        if isinstance(motion, ClosedMotion):  # all at once, see `hessian`
+        if isinstance(motion, LoopMotion):  # all at once, see `hessian`
             return np.zeros((k, 3 * n, 3 * n))
         d = inverse_dynamics_second_derivatives(self.task.model, motion.q, motion.qd, motion.qdd, vector)
         N = np.zeros((k, 3 * n, 3 * n))

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..model.configuration import require_result
 from ..model.model import Model
 from .chart import ChartedMotion, charted_motion
-from .loops import ClosedLoops, ClosedMotion
+from .loops import ClosedLoops, LoopMotion
 from .modes import Conditions
 
 #: From configurations (k, nq) to room (k, m), negative inside an obstacle, and its derivatives (k, m, nv).
@@ -55,7 +55,7 @@ class Task:
         """Whether the duration is found, too."""
         return self.duration[0] < self.duration[1]
 
-    def motion(self, table: Array, coefficients: Array, duration: float) -> tuple[Array, ChartedMotion | ClosedMotion]:
+    def motion(self, table: Array, coefficients: Array, duration: float) -> tuple[Array, ChartedMotion | LoopMotion]:
         """Return the path and its rates (4, k, width) where the table was made, and the states there."""
         with np.errstate(over="ignore", invalid="ignore"):
             path = table @ coefficients / duration ** np.arange(4.0)[:, None, None]
@@ -64,11 +64,11 @@ class Task:
                 return path, self.loops.motion(self.start[self.loops.places] + path[0], path[1], path[2])
             return path, charted_motion(self.model, self.start, *path[:3])
 
-    def values(self, path: Array, motion: ChartedMotion | ClosedMotion) -> dict[str, Array]:
+    def values(self, path: Array, motion: ChartedMotion | LoopMotion) -> dict[str, Array]:
         """Return all that is limited or counted, each (k, nv); positions of ball and free joints are left 0."""
         position = np.zeros_like(motion.qd)
         position[:, self.model.vector_v] = motion.q[:, self.model.vector_q]
-        if isinstance(motion, ClosedMotion):
+        if isinstance(motion, LoopMotion):
             tau, jerk = motion.forces(), np.zeros_like(motion.qd)
         else:
             tau, jerk = np.asarray(inverse_dynamics(self.model, motion.q, motion.qd, motion.qdd)), path[3]

@@ -25,7 +25,7 @@ K_MAX = 200
 
 
 @dataclass(frozen=True)
-class Problem:
+class PoseProblem:
     """Residual r(x) (m,), its Jacobian (m, n) with respect to a step, and the step itself, x' = move(x, s)."""
 
     residual: Callable[[AnyArray], AnyArray]
@@ -33,22 +33,22 @@ class Problem:
     move: Callable[[AnyArray, AnyArray], AnyArray]
 
 
-def on_se3(a: AnyArray, b: AnyArray, L: AnyArray, screw: Literal["body", "spatial"]) -> Problem:
+def on_se3(a: AnyArray, b: AnyArray, L: AnyArray, screw: Literal["body", "spatial"]) -> PoseProblem:
     """Return the problem on SE(3): T exp(s) with (24), or exp(s) T with (23)."""
     if screw == "body":
-        return Problem(
+        return PoseProblem(
             lambda T: stewart_legs.residual(a, b, L, T),
             lambda T: stewart_legs.body_jacobian(a, b, T),
             lambda T, s: T @ se3.exp(s),
         )
-    return Problem(
+    return PoseProblem(
         lambda T: stewart_legs.residual(a, b, L, T),
         lambda T: stewart_legs.spatial_jacobian(a, b, T),
         lambda T, s: se3.exp(s) @ T,
     )
 
 
-def on_r6(a: AnyArray, b: AnyArray, L: AnyArray) -> Problem:
+def on_r6(a: AnyArray, b: AnyArray, L: AnyArray) -> PoseProblem:
     """Return the problem on R^6; an angle's derivative of R is R with that factor differentiated."""
 
     def rotations(x: AnyArray) -> list[AnyArray]:
@@ -60,7 +60,7 @@ def on_r6(a: AnyArray, b: AnyArray, L: AnyArray) -> Problem:
     return _in_coordinates(a, b, L, rotations)
 
 
-def on_r7(a: AnyArray, b: AnyArray, L: AnyArray) -> Problem:
+def on_r7(a: AnyArray, b: AnyArray, L: AnyArray) -> PoseProblem:
     """Return the problem on R^7. M(q) = |q|^2 R is quadratic in q, so dM/dq_k = M(q + e_k) - M(q) - M(e_k)."""
 
     def matrix(q: AnyArray) -> AnyArray:
@@ -77,14 +77,14 @@ def on_r7(a: AnyArray, b: AnyArray, L: AnyArray) -> Problem:
         return found
 
     legs = _in_coordinates(a, b, L, rotations)
-    return Problem(
+    return PoseProblem(
         lambda x: np.append(legs.residual(x), x[3:] @ x[3:] - 1.0),
         lambda x: np.vstack([legs.jacobian(x), np.append(np.zeros(3), 2.0 * x[3:])]),
         legs.move,
     )
 
 
-def gauss_newton(problem: Problem, x: AnyArray, alpha_0: float, k_max: int = K_MAX) -> list[AnyArray]:
+def gauss_newton(problem: PoseProblem, x: AnyArray, alpha_0: float, k_max: int = K_MAX) -> list[AnyArray]:
     """Return the iterates of Algorithm A1, the first of them x, with its line numbers."""
     path, k = [x], 0  # 1
     r, J = problem.residual(x), problem.jacobian(x)
@@ -106,7 +106,7 @@ def gauss_newton(problem: Problem, x: AnyArray, alpha_0: float, k_max: int = K_M
     return path
 
 
-def levenberg_marquardt(problem: Problem, x: AnyArray, tau: float, k_max: int = K_MAX) -> list[AnyArray]:
+def levenberg_marquardt(problem: PoseProblem, x: AnyArray, tau: float, k_max: int = K_MAX) -> list[AnyArray]:
     """Return the iterates of Algorithm A2 that were taken, the first of them x, with its line numbers."""
     path, k, nu = [x], 0, 2.0  # 1
     r, J = problem.residual(x), problem.jacobian(x)
@@ -131,13 +131,15 @@ def levenberg_marquardt(problem: Problem, x: AnyArray, tau: float, k_max: int = 
     return path
 
 
-def _descends(problem: Problem, x: AnyArray, s: AnyArray, alpha: float, r: AnyArray) -> bool:
+def _descends(problem: PoseProblem, x: AnyArray, s: AnyArray, alpha: float, r: AnyArray) -> bool:
     """Say whether |r(alpha/2)| <= |r(0)| and |r(alpha)| <= |r(alpha/2)|: A1 line 10; (27) has < there."""
     half, full = (np.linalg.norm(problem.residual(problem.move(x, f * alpha * s))) for f in (0.5, 1.0))
     return bool(half <= np.linalg.norm(r) and full <= half)
 
 
-def _in_coordinates(a: AnyArray, b: AnyArray, L: AnyArray, rotations: Callable[[AnyArray], list[AnyArray]]) -> Problem:
+def _in_coordinates(
+    a: AnyArray, b: AnyArray, L: AnyArray, rotations: Callable[[AnyArray], list[AnyArray]]
+) -> PoseProblem:
     """Return the problem in coordinates x: a position, and others that `rotations` turns into R and its derivatives."""
 
     def legs(x: AnyArray) -> AnyArray:
@@ -148,4 +150,6 @@ def _in_coordinates(a: AnyArray, b: AnyArray, L: AnyArray, rotations: Callable[[
         turning = [2.0 * (l * (b @ dR.T)).sum(axis=1) for dR in rotations(x)[1:]]
         return np.column_stack([2.0 * l, *turning])
 
-    return Problem(lambda x: np.asarray((legs(x) ** 2).sum(axis=1) - L**2), jacobian, lambda x, s: np.asarray(x + s))
+    return PoseProblem(
+        lambda x: np.asarray((legs(x) ** 2).sum(axis=1) - L**2), jacobian, lambda x, s: np.asarray(x + s)
+    )

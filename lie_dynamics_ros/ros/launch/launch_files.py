@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ...core.errors import DescriptionError
+from ...core.errors import RobotDescriptionError
 from ...lie_dynamics.errors import LieDynamicsError
 from ...lie_dynamics.model.urdf.elements import read_robot
 from ...lie_dynamics.texts import quoted
@@ -177,7 +177,7 @@ def joints_of(description: str, prefix: str = "") -> list[str]:
     """Return the names that messages have for the joints of a URDF that move; none where it cannot be read."""
     try:
         robot = read_robot(read_description(description), "robot_description")
-    except (DescriptionError, LieDynamicsError):  # the nodes say what is wrong with it
+    except (RobotDescriptionError, LieDynamicsError):  # the nodes say what is wrong with it
         return []
     return [prefix + joint.get("name", "") for joint in robot.joints if joint.get("type") != "fixed"]
 

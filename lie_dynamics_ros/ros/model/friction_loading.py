@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.errors import DescriptionError
+from ...core.errors import RobotDescriptionError
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.yaml_text import is_yaml_text
 from .robot_description import locate
@@ -29,5 +29,5 @@ def load_friction(description: str, values: Mapping[str, Any], model: Model) -> 
         if values["base_link"] or any(values["locked_joints"]):
             locked = Model.from_urdf(description, inertia_check="ignore", max_size=len(description)).joint_names
         return JointFriction.from_yaml(source if is_yaml_text(source) else locate(source), model, locked)
-    except (LieDynamicsError, DescriptionError) as error:
-        raise DescriptionError(f"friction_file: {error}") from error
+    except (LieDynamicsError, RobotDescriptionError) as error:
+        raise RobotDescriptionError(f"friction_file: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.errors import ConfigurationError, DescriptionError
+from ...core.errors import ConfigurationError, RobotDescriptionError
 from ...core.frame_names import check_prefix
 from ...core.mechanism.tracked_mechanism import TrackedMechanism
 from ...core.robot_options import Payload
@@ -58,8 +58,8 @@ def load_constraints(source: str, model: Model, prefix: str, description: str = 
             sets.append(ConstraintSet.from_sdf(model, description, max_size=len(description)))
         if source.strip():
             sets.append(ConstraintSet.from_yaml(model, source if is_yaml_text(source) else locate(source)))
-    except (LieDynamicsError, DescriptionError) as error:
-        raise DescriptionError(f"loops: {error}") from error
+    except (LieDynamicsError, RobotDescriptionError) as error:
+        raise RobotDescriptionError(f"loops: {error}") from error
     for found in sets:
         loops += found.loops
         couplings += [

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...core.errors import DescriptionError, ParameterError
+from ...core.errors import ParameterError, RobotDescriptionError
 from ...core.frame_names import check_prefix
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
@@ -75,7 +75,7 @@ def _check_content(source: str) -> None:
         return  # what reads it says why
     if not any(key in content for key in KEYS):
         keys = ", ".join(key.decode() for key in KEYS)
-        raise DescriptionError(f"the platform {quoted(source)} has none of the keys {keys}")
+        raise RobotDescriptionError(f"the platform {quoted(source)} has none of the keys {keys}")
 
 
 def frames_of(values: Mapping[str, Any]) -> tuple[str, str]:

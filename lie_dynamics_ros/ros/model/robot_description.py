@@ -6,7 +6,7 @@ import importlib.resources
 from pathlib import Path
 from urllib.parse import unquote
 
-from ...core.errors import DescriptionError
+from ...core.errors import RobotDescriptionError
 from ...lie_dynamics.files import read_file
 from ...lie_dynamics.model.urdf.source import MAX_SIZE
 from ...lie_dynamics.texts import quoted
@@ -22,7 +22,7 @@ def is_text(source: str) -> bool:
 def check_text(text: str) -> None:
     """Raise DescriptionError where a text that somebody sent cannot be XML; a path never stands for a file here."""
     if not is_text(text):
-        raise DescriptionError(f"XML is expected, which begins with '<'; got {quoted(text)}")
+        raise RobotDescriptionError(f"XML is expected, which begins with '<'; got {quoted(text)}")
 
 
 def read_description(source: str, max_size: int = MAX_SIZE) -> str:
@@ -43,22 +43,24 @@ def read_description(source: str, max_size: int = MAX_SIZE) -> str:
     """
     if is_text(source):
         if len(source) > max_size:
-            raise DescriptionError(f"the robot description has {len(source)} characters; at most {max_size} are read")
+            raise RobotDescriptionError(
+                f"the robot description has {len(source)} characters; at most {max_size} are read"
+            )
         return source
     path = locate(source)
     if path.suffix == ".xacro":
-        raise DescriptionError(f"{path} is xacro source; run xacro first and give its output")
+        raise RobotDescriptionError(f"{path} is xacro source; run xacro first and give its output")
     try:
         text = read_file(path, max_size).decode()
     except OSError as error:
         reason = error.strerror or str(error)
-        raise DescriptionError(f"the robot description {quoted(source)} cannot be read: {reason}") from error
+        raise RobotDescriptionError(f"the robot description {quoted(source)} cannot be read: {reason}") from error
     except UnicodeDecodeError:
-        raise DescriptionError(f"the robot description {quoted(source)} cannot be read: it is no UTF-8") from None
+        raise RobotDescriptionError(f"the robot description {quoted(source)} cannot be read: it is no UTF-8") from None
     if not text.strip():
-        raise DescriptionError(f"the robot description {quoted(source)} is empty")
+        raise RobotDescriptionError(f"the robot description {quoted(source)} is empty")
     if not is_text(text):
-        raise DescriptionError(f"the robot description {quoted(source)} holds no XML, which begins with '<'")
+        raise RobotDescriptionError(f"the robot description {quoted(source)} holds no XML, which begins with '<'")
     return text
 
 
@@ -69,13 +71,15 @@ def locate(source: str) -> Path:
         try:
             return Path(source.strip()).expanduser()
         except RuntimeError as error:
-            raise DescriptionError(f"{quoted(source)}: {error}") from error
+            raise RobotDescriptionError(f"{quoted(source)}: {error}") from error
     if scheme == "package":
         package, _, path = rest.partition("/")
         return share_directory(package) / unquote(path)
     if scheme == "file":
         return Path(unquote(rest))
-    raise DescriptionError(f"{quoted(source)}: only package:// and file:// URIs, paths and URDF text are understood")
+    raise RobotDescriptionError(
+        f"{quoted(source)}: only package:// and file:// URIs, paths and URDF text are understood"
+    )
 
 
 def share_directory(package: str) -> Path:
@@ -96,4 +100,6 @@ def share_directory(package: str) -> Path:
     except (PackageNotFoundError, OSError, ValueError) as error:  # OSError: AMENT_PREFIX_PATH is not set
         if package == OWN_PACKAGE:
             return Path(str(importlib.resources.files(OWN_PACKAGE)))
-        raise DescriptionError(f"package {quoted(package)} is not in the ament index (AMENT_PREFIX_PATH)") from error
+        raise RobotDescriptionError(
+            f"package {quoted(package)} is not in the ament index (AMENT_PREFIX_PATH)"
+        ) from error

@@ -17,7 +17,7 @@ from rclpy.serialization import deserialize_message
 from rclpy.timer import Timer
 from std_msgs.msg import String
 
-from ...core.errors import ConfigurationError, DescriptionError, reason_of
+from ...core.errors import ConfigurationError, RobotDescriptionError, reason_of
 from ...core.setting import Setting
 from ..inputs.publishers import subscribe
 from ..model.robot_description import MAX_SIZE, check_text, read_description
@@ -186,9 +186,9 @@ class DescribedNode(ManagedNode):
         try:
             most = self.settings["max_description_size"]
             if len(data) > most + SMALLEST_TEXT + 4:
-                raise DescriptionError(f"it has {len(data)} bytes; max_description_size is {most}")
+                raise RobotDescriptionError(f"it has {len(data)} bytes; max_description_size is {most}")
             if len(data) < SMALLEST_TEXT:
-                raise DescriptionError("it is no serialized text")
+                raise RobotDescriptionError("it is no serialized text")
             text = deserialize_message(data, String).data
             check_text(text)
         except Exception as error:

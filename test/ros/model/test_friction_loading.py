@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import lie_dynamics_ros
-from lie_dynamics_ros.core.errors import DescriptionError
+from lie_dynamics_ros.core.errors import RobotDescriptionError
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.ros.model.friction_loading import load_friction
 
@@ -28,7 +28,7 @@ def test_joints_that_are_locked_may_be_in_the_file():
 
 def test_joints_that_the_robot_does_not_have_may_not(tmp_path):
     for base in ("", "panda_link3"):
-        with pytest.raises(DescriptionError, match=r"friction_file: .*no joint 'panda_joint9' that moves"):
+        with pytest.raises(RobotDescriptionError, match=r"friction_file: .*no joint 'panda_joint9' that moves"):
             load("joints: {panda_joint9: {friction: 1}}", base)
-    with pytest.raises(DescriptionError, match=r"friction_file: file .* cannot be read"):
+    with pytest.raises(RobotDescriptionError, match=r"friction_file: file .* cannot be read"):
         load(str(tmp_path / "missing.yaml"))

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("ament_index_python", reason="ROS 2 (ament_index_python) is not installed")
 
-from lie_dynamics_ros.core.errors import DescriptionError
+from lie_dynamics_ros.core.errors import RobotDescriptionError
 from lie_dynamics_ros.ros.model import robot_description
 from lie_dynamics_ros.ros.model.robot_description import locate, read_description
 
@@ -73,16 +73,16 @@ def test_own_files_are_found_without_the_ament_index(monkeypatch, prefix):
     ],
 )
 def test_says_what_is_wrong(index, source, reason):
-    with pytest.raises(DescriptionError, match=reason):
+    with pytest.raises(RobotDescriptionError, match=reason):
         read_description(source)
 
 
 def test_refuses_an_empty_file_and_one_that_is_not_text(tmp_path):
     (tmp_path / "empty.urdf").write_text(" \n")
     (tmp_path / "binary.urdf").write_bytes(b"\xff\xfe\x00\x80")
-    with pytest.raises(DescriptionError, match="is empty"):
+    with pytest.raises(RobotDescriptionError, match="is empty"):
         read_description(str(tmp_path / "empty.urdf"))
-    with pytest.raises(DescriptionError, match="cannot be read"):
+    with pytest.raises(RobotDescriptionError, match="cannot be read"):
         read_description(str(tmp_path / "binary.urdf"))
 
 
@@ -94,7 +94,7 @@ def test_who_takes_a_description_in_says_how_large_it_may_be():
     solid = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     arm += f'</joint><link name="b"><inertial>{solid}</inertial></link></robot>'
     padded = arm + "<!--" + "x" * robot_description.MAX_SIZE + "-->"
-    with pytest.raises(DescriptionError, match="at most"):
+    with pytest.raises(RobotDescriptionError, match="at most"):
         read_description(padded)
     values = {setting.name: setting.default for setting in MODEL_SOURCE_SETTINGS}
     assert load_model(read_description(padded, len(padded)), values, None).joint_names == ("j",)

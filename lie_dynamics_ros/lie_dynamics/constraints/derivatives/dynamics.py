@@ -25,7 +25,7 @@ from ..inputs import States, read_states
 from ..quantities import tables_of
 from .equations import (
     ConstrainedDerivatives,
-    Problem,
+    LinearizedProblem,
     Sensitivity,
     Terms,
     forward_problem,
@@ -139,7 +139,7 @@ def _differentiate(
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
     f_ext: npt.ArrayLike | None,
-    problem: Problem,
+    problem: LinearizedProblem,
 ) -> ConstrainedDerivatives:
     if problem.known is None:
         states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": problem.found.qdd}, f_ext)
@@ -175,7 +175,7 @@ class _AlongParameters:
     """Derivatives along inertial parameters, of which there are many, and most callers want none."""
 
     model: Model
-    problem: Problem
+    problem: LinearizedProblem
     terms: Terms
     states: States
 
@@ -194,7 +194,9 @@ class _AlongParameters:
         return [part.reshape(*self.states.batch, *part.shape[1:]) for part in results_in(found, self.model.nv)]
 
 
-def _terms(model: Model, constraints: ConstraintSet, states: States, matrix: Array, problem: Problem) -> Terms:
+def _terms(
+    model: Model, constraints: ConstraintSet, states: States, matrix: Array, problem: LinearizedProblem
+) -> Terms:
     """Return what enters the differentiated equations along q, qd and what is given; `matrix` is that of `Terms`."""
     q, qd, qdd = (states.arrays[name] for name in ("q", "qd", "qdd"))
     count, n, m = len(q), model.nv, constraints.size

@@ -75,7 +75,7 @@ class ConstrainedDerivatives:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LinearizedProblem:
     """A problem of constrained dynamics and its solution, which are to be differentiated."""
 
     found: ConstrainedDynamics
@@ -97,10 +97,10 @@ def forward_problem(
     tau: npt.ArrayLike,
     f_ext: npt.ArrayLike | None,
     stabilization: Baumgarte | None,
-) -> Problem:
+) -> LinearizedProblem:
     """Return the problem of `constrained_forward_dynamics`."""
     found = constrained_forward_dynamics(model, constraints, q, qd, tau, f_ext, stabilization=stabilization)
-    return Problem(found, np.zeros(model.nv, np.bool_), None, stabilization, False)
+    return LinearizedProblem(found, np.zeros(model.nv, np.bool_), None, stabilization, False)
 
 
 def hybrid_problem(
@@ -114,14 +114,14 @@ def hybrid_problem(
     f_ext: npt.ArrayLike | None,
     stabilization: Baumgarte | None,
     **sharing: Any,
-) -> Problem:
+) -> LinearizedProblem:
     """Return the problem of `constrained_hybrid_dynamics`; `sharing` are resolution and weights."""
     mask = as_mask(model, prescribed, "prescribed")
     found = constrained_hybrid_dynamics(
         model, constraints, q, qd, qdd, tau, mask, f_ext, stabilization=stabilization, **sharing
     )
     goal = objective(n_a=int(np.count_nonzero(mask)), m=constraints.size, **sharing)
-    return Problem(found, mask, goal, stabilization, False)
+    return LinearizedProblem(found, mask, goal, stabilization, False)
 
 
 def inverse_problem(
@@ -134,7 +134,7 @@ def inverse_problem(
     actuated: npt.ArrayLike | None,
     passive_torque: npt.ArrayLike | None,
     **sharing: Any,
-) -> Problem:
+) -> LinearizedProblem:
     """Return the problem of `constrained_inverse_dynamics`; `sharing` are resolution and weights."""
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
@@ -145,7 +145,7 @@ def inverse_problem(
     if np.min(found.rank, initial=model.nv) < np.count_nonzero(~mask):
         freely = flatten_batch(found.qdd) - states.arrays["qdd"]
         states = states._replace(arrays={**states.arrays, "qdd": np.ascontiguousarray(flatten_batch(found.qdd))})
-    return Problem(found, mask, goal, None, True, (states, tables), freely)
+    return LinearizedProblem(found, mask, goal, None, True, (states, tables), freely)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,9 @@ class Terms:
     forces: bool = False
 
 
-def solve(model: Model, problem: Problem, terms: Terms, turned: Callable[[Array], Array], threads: int = 1) -> Array:
+def solve(
+    model: Model, problem: LinearizedProblem, terms: Terms, turned: Callable[[Array], Array], threads: int = 1
+) -> Array:
     """Return the derivatives of joint forces, accelerations and multipliers, one below the other (B, 2 nv + m, c).
 
     `turned` (B, nv) -> (B, m, c) returns those of A z for vectors z that do not change.
@@ -244,7 +246,7 @@ def _deficient_maps(model: Model, mass: Array, A: Array) -> Array:
     return np.concatenate([np.linalg.solve(_transposed(factor), x), y], axis=1)
 
 
-def _unique(problem: Problem, terms: Terms) -> Array | None:
+def _unique(problem: LinearizedProblem, terms: Terms) -> Array | None:
     """Return what `solve` does where the constraints leave no choice: unless A_p is plainly regular, None."""
     (count, n, width), m = terms.load.shape, terms.matrix.shape[2]
     if n - np.count_nonzero(problem.mask) != m:

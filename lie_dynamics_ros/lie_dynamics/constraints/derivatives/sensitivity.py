@@ -25,7 +25,7 @@ from ..forward import Baumgarte
 from ..inputs import read_states
 from ..kernels.loop_sensitivity import loop_sensitivity
 from ..quantities import tables_of
-from .equations import Problem, Terms, forward_problem, hybrid_problem, inverse_problem, results_in, solve
+from .equations import LinearizedProblem, Terms, forward_problem, hybrid_problem, inverse_problem, results_in, solve
 from .loops import constraint_derivatives
 
 
@@ -170,7 +170,7 @@ def _sensitivity(
     constraints: ConstraintSet,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
-    problem: Problem,
+    problem: LinearizedProblem,
     parameter: Parameters,
     f_ext: npt.ArrayLike | None,
     held: Hold,

@@ -28,7 +28,7 @@ _ATTRIBUTES = {
 }
 
 
-class Fields:
+class SdfFields:
     """The children of an element: of each kind the first.
 
     Parameters
@@ -65,10 +65,10 @@ class Fields:
         """Tell whether there is such a child."""
         return tag in self._found
 
-    def inside(self, tag: str) -> Fields:
+    def inside(self, tag: str) -> SdfFields:
         """Return the fields of a child; empty ones where it is not there."""
         found = self._found.get(tag)
-        return Fields(Element(tag) if found is None else found, self._kind, self._name, self._strangers)
+        return SdfFields(Element(tag) if found is None else found, self._kind, self._name, self._strangers)
 
     def attribute(self, tag: str, attribute: str, default: str = "") -> str:
         """Return what an attribute of a child holds."""

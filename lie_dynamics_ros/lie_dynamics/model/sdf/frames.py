@@ -10,7 +10,7 @@ from ...arrays import AnyArray
 from ...errors import DescriptionError
 from ...lie import se3
 from ...texts import listed, quoted
-from .scopes import WORLD, Frame, Scope
+from .scopes import WORLD, Scope, SdfFrame
 
 
 class Frames:
@@ -21,12 +21,12 @@ class Frames:
 
     def __init__(self) -> None:
         self._poses: dict[int, AnyArray] = {}
-        self._steps: dict[int, tuple[Frame, AnyArray]] = {}
-        self._carriers: dict[int, Frame] = {}
+        self._steps: dict[int, tuple[SdfFrame, AnyArray]] = {}
+        self._carriers: dict[int, SdfFrame] = {}
 
-    def pose(self, frame: Frame) -> AnyArray:
+    def pose(self, frame: SdfFrame) -> AnyArray:
         """Return the pose (4, 4) of a frame in the world [m]."""
-        path: dict[int, tuple[Frame, AnyArray]] = {}
+        path: dict[int, tuple[SdfFrame, AnyArray]] = {}
         while id(frame) not in self._poses and frame.kind != WORLD:
             if id(frame) in path:
                 raise _cycle("relative to", (one for one, _ in path.values()))
@@ -38,9 +38,9 @@ class Frames:
             pose = self._poses[key] = pose @ path[key][1]
         return pose
 
-    def carrier(self, frame: Frame) -> Frame:
+    def carrier(self, frame: SdfFrame) -> SdfFrame:
         """Return the link that carries a frame; the world's frame where nothing moves it."""
-        path: dict[int, Frame] = {}
+        path: dict[int, SdfFrame] = {}
         while id(frame) not in self._carriers and frame.kind != WORLD:
             if id(frame) in path:
                 raise _cycle("attached to", path.values())
@@ -52,7 +52,7 @@ class Frames:
         self._carriers.update(dict.fromkeys(path, found))
         return found
 
-    def _step(self, frame: Frame) -> tuple[Frame, AnyArray]:
+    def _step(self, frame: SdfFrame) -> tuple[SdfFrame, AnyArray]:
         """Return the frame that the pose of a frame is told in, and that pose."""
         if id(frame) not in self._steps:
             name, pose = frame.relative_to or frame.attached_to, frame.pose
@@ -62,7 +62,7 @@ class Frames:
             self._steps[id(frame)] = base, pose
         return self._steps[id(frame)]
 
-    def _placement(self, frame: Frame, model: Scope) -> AnyArray:
+    def _placement(self, frame: SdfFrame, model: Scope) -> AnyArray:
         """Return the pose of a model's placement frame in the model."""
         at, pose, seen = model.find(model.placement, frame, "placement_frame: "), np.eye(4), set()
         while at is not frame:
@@ -80,7 +80,7 @@ class Frames:
         return pose
 
 
-def _holder(frame: Frame) -> Frame:
+def _holder(frame: SdfFrame) -> SdfFrame:
     """Return the frame that a frame other than that of a moving link is attached to."""
     if frame.scope.static or (frame.model is not None and frame.model.static):
         return frame.scope.find(WORLD, frame)
@@ -94,7 +94,7 @@ def _holder(frame: Frame) -> Frame:
     return first[0]
 
 
-def _cycle(how: str, frames: Iterable[Frame]) -> DescriptionError:
+def _cycle(how: str, frames: Iterable[SdfFrame]) -> DescriptionError:
     names = [frame.name for frame in frames]
     message = f"frames {listed(names)}: each is {how} the next, and one leads back to itself"
     return DescriptionError(message, name=names[0], value=names, expected="frames that lead to a model")

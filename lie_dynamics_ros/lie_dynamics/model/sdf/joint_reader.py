@@ -12,10 +12,10 @@ from ...lie import se3
 from ...texts import quoted, shortened
 from ..description import Mimic
 from ..urdf.fields import Strangers
-from .fields import Fields
+from .fields import SdfFields
 from .frames import Frames
 from .joints import AXES, Axis, SdfJoint
-from .scopes import UNIQUE_SINCE, WORLD, Frame
+from .scopes import UNIQUE_SINCE, WORLD, SdfFrame
 
 _NO_LIMIT = 1e16
 """What a limit is in old versions where there is none."""
@@ -40,7 +40,7 @@ class JointReader:
         self._version, self._frames = version, frames
         self._strangers, self._left_out = strangers, left_out
 
-    def read(self, frame: Frame) -> SdfJoint | None:
+    def read(self, frame: SdfFrame) -> SdfJoint | None:
         """Return a joint; None where it holds the world to itself.
 
         Raises
@@ -87,7 +87,7 @@ class JointReader:
         joint.cut_last = fields.inside("physics").inside("simbody").boolean("must_be_loop_joint")
         return joint
 
-    def _axis(self, frame: Frame, tag: str, pose: AnyArray) -> Axis:
+    def _axis(self, frame: SdfFrame, tag: str, pose: AnyArray) -> Axis:
         if not frame.fields.has(tag):
             raise DescriptionError(f"{frame.label}: element <{tag}> is missing", name=frame.name, expected=f"<{tag}>")
         fields = frame.fields.inside(tag)
@@ -115,7 +115,7 @@ class JointReader:
             self._left_out.note("<initial_position>", frame.label)
         return Axis(direction, **self._limits(frame, fields))
 
-    def _limits(self, frame: Frame, fields: Fields) -> dict[str, float]:
+    def _limits(self, frame: SdfFrame, fields: SdfFields) -> dict[str, float]:
         limit, dynamics = fields.inside("limit"), fields.inside("dynamics")
         found: dict[str, float] = {}
         for key, sign in (("lower", -1.0), ("upper", 1.0)):
@@ -133,7 +133,7 @@ class JointReader:
         return found
 
     @staticmethod
-    def _pitch(fields: Fields) -> float:
+    def _pitch(fields: SdfFields) -> float:
         """Return the translation per radian: told per turn, or as radians per metre of a left-handed thread."""
         if fields.has("screw_thread_pitch") or not fields.has("thread_pitch"):
             return fields.number("screw_thread_pitch", 1.0) / math.tau
@@ -146,7 +146,7 @@ class JointReader:
             )
         return -1.0 / value
 
-    def _mimic(self, frame: Frame, joint: SdfJoint, tag: str) -> None:
+    def _mimic(self, frame: SdfFrame, joint: SdfJoint, tag: str) -> None:
         fields = frame.fields.inside(tag)
         if not fields.has("mimic"):
             return

@@ -8,10 +8,10 @@ from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...texts import quoted
 from ..urdf.fields import Strangers
-from .scopes import Frame
+from .scopes import SdfFrame
 
 
-def read_inertia(link: Frame, left_out: Strangers) -> SpatialInertia:
+def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
     """Return the inertia of a link in its frame; what is not told is 1 kg and 1 kg m^2, as the format says.
 
     Raises
@@ -55,7 +55,7 @@ def read_inertia(link: Frame, left_out: Strangers) -> SpatialInertia:
     return SpatialInertia(mass, pose[:3, 3], rotation @ figures @ rotation.T)
 
 
-def is_told(link: Frame) -> bool:
+def is_told(link: SdfFrame) -> bool:
     """Tell whether a file gives the mass and the inertia of a link."""
     inertial = link.fields.inside("inertial")
     return inertial.has("mass") and all(inertial.inside("inertia").has(key) for key in ("ixx", "iyy", "izz"))

@@ -26,7 +26,7 @@ from .includes import Includes
 from .joint_reader import JointReader
 from .joints import SdfJoint
 from .links import is_told, read_inertia
-from .scopes import WORLD, Frame, Scope
+from .scopes import WORLD, Scope, SdfFrame
 from .tree import Tree, span
 from .world import choose_robot, read_world
 
@@ -111,7 +111,7 @@ def read_sdf(
     return SdfRobot(robot.name, gravity, bodies, tree.cut, remarks)
 
 
-def _inside(frame: Frame) -> Iterable[Scope]:
+def _inside(frame: SdfFrame) -> Iterable[Scope]:
     return frame.model.walk() if frame.model is not None else ()
 
 
@@ -166,5 +166,5 @@ def _add_frames(bodies: BodyTree, scopes: Iterable[Scope], frames: Frames, taken
             bodies.add(name, carrier.name, placement=_between(frames, carrier, one))
 
 
-def _between(frames: Frames, first: Frame, second: Frame) -> AnyArray:
+def _between(frames: Frames, first: SdfFrame, second: SdfFrame) -> AnyArray:
     return np.asarray(se3.inverse(frames.pose(first)) @ frames.pose(second))

@@ -15,7 +15,7 @@ from ...texts import quoted
 from ...xml_elements import short_name
 from ..checks import suggestion
 from ..urdf.fields import Strangers
-from .fields import Fields
+from .fields import SdfFields
 
 WORLD = "world"
 """Name of the frame that does not move."""
@@ -24,7 +24,7 @@ UNIQUE_SINCE = (1, 7)
 
 
 @dataclass(eq=False)
-class Frame:
+class SdfFrame:
     """The frame of a link, joint, frame or model, or that of the world.
 
     Attributes
@@ -48,7 +48,7 @@ class Frame:
     name: str
     kind: str
     scope: Scope
-    fields: Fields
+    fields: SdfFields
     pose: AnyArray
     relative_to: str = ""
     attached_to: str = ""
@@ -81,19 +81,19 @@ class Scope:
         Names of the link that carries it, and of the frame that its pose is the pose of; empty: the usual ones.
     """
 
-    def __init__(self, prefix: str, around: Scope | None, own: Frame | None = None) -> None:
+    def __init__(self, prefix: str, around: Scope | None, own: SdfFrame | None = None) -> None:
         self.prefix, self.around = prefix, around
         self.own = own if own is not None else _world(self)
-        self.frames: dict[str, Frame] = {}
-        self.members: list[Frame] = []
+        self.frames: dict[str, SdfFrame] = {}
+        self.members: list[SdfFrame] = []
         self.static: bool = around is not None and around.static
         self.canonical = self.placement = ""
 
-    def of_kind(self, kind: str) -> list[Frame]:
+    def of_kind(self, kind: str) -> list[SdfFrame]:
         """Return its links, joints, frames or models in the order of the file."""
         return [frame for frame in self.members if frame.kind == kind]
 
-    def find(self, reference: str, user: Frame, what: str = "") -> Frame:
+    def find(self, reference: str, user: SdfFrame, what: str = "") -> SdfFrame:
         """Return the frame that a name in this scope means.
 
         Raises
@@ -131,9 +131,9 @@ class Scope:
             waiting += [frame.model for frame in reversed(scope.of_kind("model")) if frame.model is not None]
 
 
-def _world(scope: Scope) -> Frame:
-    fields = Fields(Element(WORLD), "the world", "", Strangers())
-    return Frame(WORLD, WORLD, scope, fields, fields.pose())
+def _world(scope: Scope) -> SdfFrame:
+    fields = SdfFields(Element(WORLD), "the world", "", Strangers())
+    return SdfFrame(WORLD, WORLD, scope, fields, fields.pose())
 
 
 class ScopeReader:
@@ -163,7 +163,7 @@ class ScopeReader:
             if child.tag in ("link", "joint", "frame", "model"):
                 self._add(scope, child)
             elif child.tag == "include" and element.tag == "model":
-                uri = Fields(child, scope.own.kind, scope.own.name, self._strangers).text("uri")
+                uri = SdfFields(child, scope.own.kind, scope.own.name, self._strangers).text("uri")
                 raise DescriptionError(
                     f"{scope.own.label}: <include> of {quoted(uri)}; included files are not read, and a file without "
                     "them is expected (`gz sdf -p FILE` writes one)",
@@ -178,7 +178,7 @@ class ScopeReader:
             raise DescriptionError(f"{kind} without a name in {scope.own.label}", value=name, expected="a name")
         short_name(name, kind)
         full = scope.prefix + name
-        fields = Fields(element, kind, full, self._strangers)
+        fields = SdfFields(element, kind, full, self._strangers)
         self._judge_name(scope, kind, name)
         relative_to = fields.attribute("pose", "relative_to")
         if self._version < UNIQUE_SINCE:
@@ -186,7 +186,7 @@ class ScopeReader:
         attached_to = fields.name("child") if kind == "joint" else ""
         if kind == "frame":
             attached_to = short_name(element.get("attached_to", ""), f"{fields.label}: 'attached_to'")
-        frame = Frame(full, kind, scope, fields, fields.pose(), relative_to, attached_to)
+        frame = SdfFrame(full, kind, scope, fields, fields.pose(), relative_to, attached_to)
         scope.members.append(frame)
         if kind == "link" or name not in scope.frames:
             scope.frames[name] = frame

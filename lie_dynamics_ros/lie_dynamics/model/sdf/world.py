@@ -11,8 +11,8 @@ from ...errors import DescriptionError
 from ...texts import listed, quoted
 from ..checks import suggestion
 from ..urdf.fields import Strangers
-from .fields import Fields
-from .scopes import Frame, Scope, ScopeReader
+from .fields import SdfFields
+from .scopes import Scope, ScopeReader, SdfFrame
 
 #: Acceleration of free fall in a <world> that tells none, by the format [m/s^2].
 WORLD_GRAVITY = (0.0, 0.0, -9.8)
@@ -44,13 +44,13 @@ def read_world(
     for child in worlds[0]:
         if child.tag in ("include", "state"):
             left_out.note(f"<{child.tag}>", "the world")
-    fields = Fields(worlds[0], "the world", "", strangers)
+    fields = SdfFields(worlds[0], "the world", "", strangers)
     if version < _GRAVITY_MOVED and not fields.has("gravity"):
         fields = fields.inside("physics")
     return scope, fields.vector("gravity", 3) if fields.has("gravity") else np.array(WORLD_GRAVITY)
 
 
-def choose_robot(world: Scope, root: Element, origin: str, name: str | None = None) -> Frame:
+def choose_robot(world: Scope, root: Element, origin: str, name: str | None = None) -> SdfFrame:
     """Return the model that is the robot: that of a name, the only one, or the only one that is not static.
 
     Models in others have names as "outer::inner".
@@ -85,7 +85,7 @@ def choose_robot(world: Scope, root: Element, origin: str, name: str | None = No
     raise DescriptionError(f"{origin}: it holds {what}; one robot expected{hint}", name=origin, expected="one robot")
 
 
-def _path(frame: Frame) -> str:
+def _path(frame: SdfFrame) -> str:
     """Return the name of a model with those of the models around it."""
     names, scope = [frame.name.rpartition("::")[2]], frame.scope
     while scope.around is not None:

@@ -22,7 +22,7 @@ from ..solvers.reachability import check_lengths
 from .classes import EXACT, placement_of
 from .kernels.poses import ERROR, MOVED, PROOF, place, refine
 from .paths import Target, finite_poses, make_target, with_mirror_images
-from .search import Found, follow_paths
+from .search import FoundPoses, follow_paths
 
 # Self-motions: whether a Stewart platform can move though its legs are locked.
 
@@ -369,7 +369,7 @@ def assembly_modes(platform: PointJointed, lengths: npt.ArrayLike) -> AssemblyMo
     )
 
 
-def _is_settled(found: Found, target: Target) -> bool:
+def _is_settled(found: FoundPoses, target: Target) -> bool:
     """Tell whether the little by which a platform may miss its class cannot change which poses are real.
 
     Ends are poses of the platform as given, made flat if its class is; others than those of the class are near
@@ -389,7 +389,7 @@ class _Real:
     accounted: bool
 
 
-def _real_poses(platform: StewartPlatform, lengths: Array, target: Target, found: Found) -> _Real:
+def _real_poses(platform: StewartPlatform, lengths: Array, target: Target, found: FoundPoses) -> _Real:
     """Return the real poses among complex ones."""
     e, p, conditions = found.e, found.p, found.conditions
     if target.placement.start.flat:

@@ -88,7 +88,7 @@ _TRIES_IN_VAIN = 2
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPoses:
     """Finite complex poses (quaternion, position), their condition numbers, and what else the paths led to.
 
     ``family`` and ``suspects`` are points (chart, r and v) in continuous families, and near such; ``plain`` tells that
@@ -105,7 +105,7 @@ class Found:
     plain: bool = False
     every: bool = False
 
-    def agrees_with(self, other: Found, flat: bool) -> bool:
+    def agrees_with(self, other: FoundPoses, flat: bool) -> bool:
         """Tell whether another search has found the same poses as often."""
         if len(self.e) != len(other.e) or bool(self.family) != bool(other.family):
             return False
@@ -114,7 +114,7 @@ class Found:
         return bool((here == same_poses(*mine, *theirs, _SAME_MULTIPLE).sum(axis=1)).all())
 
 
-def follow_paths(target: Target) -> Found:
+def follow_paths(target: Target) -> FoundPoses:
     """Track all paths to the target and sort the ends; doubtful findings must be confirmed along other paths."""
     start, scale = target.placement.start, target.scale
     origin = class_origin(start)
@@ -128,14 +128,14 @@ def follow_paths(target: Target) -> Found:
     return _follow_again(target)
 
 
-def _follow_again(target: Target) -> Found:
+def _follow_again(target: Target) -> FoundPoses:
     """Track carefully from the design's own poses for other lengths; what is doubtful must be found twice."""
     start, careful = target.placement.start, target.scale.careful
     own = own_origins(target)
     wasted = len(start.points) - len(own[0].points) if own else 0
     if wasted == len(start.points):
         return _of_singular_design(target)
-    tried: list[Found] = []
+    tried: list[FoundPoses] = []
     others = SCALINGS if own else SCALINGS[:_TRIES_IN_VAIN]
     origins = [*((origin, None) for origin in own), *((class_origin(start, s), start) for s in others)]
     for origin, of_class in origins:
@@ -153,13 +153,13 @@ def _follow_again(target: Target) -> Found:
     return replace(best, certain=False)
 
 
-def _of_singular_design(target: Target) -> Found:
+def _of_singular_design(target: Target) -> FoundPoses:
     """Return what an architecturally singular design has: no isolated pose, perhaps a family."""
     start = target.placement.start
     origin = class_origin(start)
     family = find_member(target, origin.route(target.packed, start), origin.charts, origin.points)
     none = origin.points[:0]
-    return Found(none[:, :4], none[:, :3], np.zeros(0), family, [], len(start.points), True)
+    return FoundPoses(none[:, :4], none[:, :3], np.zeros(0), family, [], len(start.points), True)
 
 
 def _doubtful(ends: Ends, target: Target) -> Mask:
@@ -176,7 +176,7 @@ def _doubtful(ends: Ends, target: Target) -> Mask:
     return doubtful
 
 
-def _sorted(ends: Ends, route: list[Complex], origin: Origin, target: Target, plain: bool) -> Found:
+def _sorted(ends: Ends, route: list[Complex], origin: Origin, target: Target, plain: bool) -> FoundPoses:
     """Sort ends into finite ones, infinite ones and members of families; ``plain``: none of them is doubtful."""
     good = ends.regular & ends.finite
     conditions = np.where(ends.regular, ends.reports[:, CONDITION], np.inf)
@@ -215,4 +215,4 @@ def _sorted(ends: Ends, route: list[Complex], origin: Origin, target: Target, pl
         repeated, unpaired = clashes(e, p, target.placement.start.flat)
         certain &= not (repeated & (conditions < _SIMPLE * target.scale.doubtful)).any() and not unpaired.any()
     plain &= not family and not infinite
-    return Found(e, p, conditions, family, suspects, infinite, certain, plain, plain)
+    return FoundPoses(e, p, conditions, family, suspects, infinite, certain, plain, plain)

@@ -125,7 +125,7 @@ def _extremes(found: PathSamples) -> tuple[Array, Array]:
     return low, high
 
 
-Integers = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
 STEPS, LEAST_OF_SEGMENT = 300, 8
 """Steps of the grid along a path, and fewest of a segment."""
@@ -297,7 +297,7 @@ class _TimeLaw:
 
     @classmethod
     def of(
-        cls, path: PosePath, limits: CommandLimits, load: PlatformLoad | None, grid: Array, segment: Integers
+        cls, path: PosePath, limits: CommandLimits, load: PlatformLoad | None, grid: Array, segment: Indices
     ) -> _TimeLaw:
         """Look at a path at both ends of each step of a grid (k + 1,), which lies in a segment (k,)."""
         begin = PathSamples.of(limits, load, path, grid[:-1], segment)
@@ -379,7 +379,7 @@ def _more_to_spare(over: Array, local: bool) -> Array:
     return np.clip(np.where(wide > 1.0 - KEPT, wide - 1.0 + 2.0 * KEPT, 0.0), 0.0, 0.2)
 
 
-def _grid(path: PosePath, steps: int) -> tuple[Array, Integers]:
+def _grid(path: PosePath, steps: int) -> tuple[Array, Indices]:
     """Return parameters that hold all points of the path and more between them, and the segment of each step."""
     begins, spans = path.knots[:-1], np.diff(path.knots)
     counts = np.maximum(LEAST_OF_SEGMENT, np.rint(steps * spans / path.length).astype(np.intp))

@@ -17,7 +17,7 @@ from .judge import Judge
 from .kernels import motion as mk
 from .kernels.filter import model, project
 from .result import FusedPose
-from .samples import Belief, Model
+from .samples import Belief, SensorModel
 from .sensors import DisplacementSensor, InertialSensor, allowed_repeats, number, vector
 from .start import RATES, fit
 
@@ -93,7 +93,7 @@ class StewartFusion:
             self._channels |= {GYROSCOPE: slice(count, count + 3), ACCELEROMETER: slice(count + 3, count + 6)}
         if len(self._channels) < count + (0 if inertial is None else 2):
             raise StewartError(f"two sensors share a name: {[sensor.name for sensor in self._points]}")
-        self._model = Model(*self._tables(jerk, gravity))
+        self._model = SensorModel(*self._tables(jerk, gravity))
         self._repeats = np.array([allowed_repeats(s.name, s.noise, s.resolution) for s in self._points])
         if inertial is not None:
             steps = inertial.resolution or (None, None)
@@ -108,7 +108,7 @@ class StewartFusion:
         self.reset(pose)
 
     def _tables(self, jerk: tuple[float, float], gravity: Sequence[float]) -> tuple[Array, Array, Array]:
-        """Return constants, geometry and variances for `Model`."""
+        """Return constants, geometry and variances for `SensorModel`."""
         constants = np.zeros(mk.N_CONSTANTS)
         linear, angular = vector("fusion", "jerk", jerk, 2)
         constants[mk.LINEAR] = number("fusion", "jerk", linear)

@@ -15,7 +15,7 @@ from ..errors import StewartError
 from .kernels.filter import INFORMATION, SUPPORT
 from .no_fault import TOO_FAR, NoFault
 from .result import DISAGREES, NOT_FINITE, STUCK, Fault
-from .samples import ROOMS, Belief, Model, Sample
+from .samples import ROOMS, Belief, Sample, SensorModel
 
 #: A reading within so many standard deviations of what is expected agrees.
 _AGREES = 3.0
@@ -49,7 +49,7 @@ class Judge:
 
     def __init__(
         self,
-        model: Model,
+        model: SensorModel,
         channels: Mapping[str, slice],
         n_points: int,
         repeats: npt.NDArray[np.int64],

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Iterable
 
-from .samples import Belief, Model, Sample
+from .samples import Belief, Sample, SensorModel
 
 #: Readings fit together when their chi-square is within so many standard deviations of its mean.
 TOO_FAR = 6.0
@@ -35,7 +35,7 @@ class NoFault:
     calm, taken : samples in a row that fit, and all samples.
     """
 
-    def __init__(self, model: Model, belief: Belief, spent: float, length: int) -> None:
+    def __init__(self, model: SensorModel, belief: Belief, spent: float, length: int) -> None:
         self._model, self.belief, self.spent = model, belief.copy(), spent
         self.freed: set[str] = set()
         self.history: deque[tuple[Belief, Sample, float]] = deque(maxlen=length)

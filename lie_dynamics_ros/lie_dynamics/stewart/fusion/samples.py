@@ -52,7 +52,7 @@ class Belief:
         return Belief(self.x.copy(), self.covariance.copy())
 
 
-class Model:
+class SensorModel:
     """The constants of a filter, and one step of it.
 
     Attributes

@@ -14,18 +14,18 @@ from ..geometry.platform import StewartPlatform
 from ..solvers.kernels import newton as nk
 from ..solvers.memory import set_pose
 from .kernels import tracker as tk
-from .reach_search import BUDGET, Anchor, Ball, poses_in_reach
+from .reach_search import BUDGET, Anchor, TwistBall, poses_in_reach
 
 #: A candidate is the tracked pose when it is as near as this, in radii.
 _SAME = 1e-7
 
 
 @dataclass(frozen=True)
-class Candidates:
+class PoseCandidates:
     """Poses (k, 4, 4) with the lengths that were found in reach, and what reach was not searched to the end."""
 
     poses: Array
-    unsearched: list[Ball]
+    unsearched: list[TwistBall]
 
     @property
     def complete(self) -> bool:
@@ -48,7 +48,7 @@ class Candidates:
 
 def decide(
     memory: Array, rows: Array, i: int, rates: Array, accelerations: Array, anchors: list[Anchor]
-) -> tuple[list[Anchor], Candidates]:
+) -> tuple[list[Anchor], PoseCandidates]:
     """Settle row i, which is undecided: write it again and return where the platform may be now, and the candidates.
 
     `anchors` is where the platform may have been AGE ago, empty when that was the memory's anchor for certain. It is
@@ -70,15 +70,15 @@ def decide(
             _merge(found if reach.complete else partly, pose, memory)
     for pose in found:
         _merge(partly, pose, memory)
-    unsearched = [Ball.around(anchor, memory) for anchor in open_ones]
-    candidates = Candidates(np.array([a.pose for a in partly]).reshape(-1, 4, 4), unsearched)
+    unsearched = [TwistBall.around(anchor, memory) for anchor in open_ones]
+    candidates = PoseCandidates(np.array([a.pose for a in partly]).reshape(-1, 4, 4), unsearched)
     continued = rows[i, tk.STATUS] == tk.TRACKED
     place = rows[i, tk.POSE : tk.POSE + 16].reshape(4, 4)
     if open_ones:
         _be_ambiguous(memory)
         if continued:
             rows[i, tk.STATUS] = tk.AMBIGUOUS
-            candidates = Candidates(_first(candidates.poses, place, memory, True), unsearched)
+            candidates = PoseCandidates(_first(candidates.poses, place, memory, True), unsearched)
         return found + open_ones, candidates
     if not found:
         tk.go_back(memory, rows, np.array([i, tk.OUT_OF_REACH]))
@@ -104,7 +104,7 @@ def decide(
     _be_ambiguous(memory)
     if same:
         rows[i, tk.STATUS] = tk.AMBIGUOUS
-        return found, Candidates(_first(candidates.poses, place, memory, False), unsearched)
+        return found, PoseCandidates(_first(candidates.poses, place, memory, False), unsearched)
     tk.go_back(memory, rows, np.array([i, tk.AMBIGUOUS]))
     return found, candidates
 

@@ -30,7 +30,7 @@ class Anchor:
 
 
 @dataclass(frozen=True)
-class Ball:
+class TwistBall:
     """What can be reached from an anchor: a pose (4, 4), how far from its origin [m], by which angle [rad]."""
 
     pose: Array
@@ -38,7 +38,7 @@ class Ball:
     angle: float
 
     @classmethod
-    def around(cls, anchor: Anchor, memory: Array) -> Ball:
+    def around(cls, anchor: Anchor, memory: Array) -> TwistBall:
         """Return what was in reach of an anchor, a little more than less."""
         radius = float(memory[nk.RADIUS])
         speed, turn_rate = memory[nk.MAX_SPEED : nk.MAX_SPEED + 2]
@@ -68,7 +68,7 @@ def poses_in_reach(memory: Array, lengths: Array, anchor: Anchor, budget: int = 
     """Return every pose with the lengths (6,) [m], each as wrong as the memory allows, in reach of an anchor."""
     radius, shift = float(memory[nk.RADIUS]), memory[nk.SHIFT : nk.SHIFT + 3]
     away = float(memory[nk.SHIFT_SIZE])
-    ball = Ball.around(anchor, memory)
+    ball = TwistBall.around(anchor, memory)
     if not np.hypot(radius * ball.angle, ball.reach) < _LARGEST * radius:
         return InReach([], False, 0)
     R0 = anchor.pose[:3, :3]

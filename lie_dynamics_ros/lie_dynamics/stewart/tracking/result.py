@@ -15,7 +15,7 @@ from ..geometry.platform import StewartPlatform
 from .kernels import tracker as tk
 from .kernels.approach import time_to_singularity
 from .kernels.covariance import covariances
-from .reach import Candidates
+from .reach import PoseCandidates
 from .status import BLAME_A_LEG, STATUS_OF_CODE, TrackingError, TrackingStatus
 
 _PLACE = slice(tk.PLACE, tk.ORIENTATION + 4)  # position and quaternion in a row
@@ -37,7 +37,7 @@ class TrackedPath:
         self._leg_covariance = leg_covariance
         self._poses = rows[:, tk.POSE : tk.POSE + 16].reshape(-1, 4, 4)
         self._poses.flags.writeable = False
-        self._candidates: dict[int, Candidates] = {}
+        self._candidates: dict[int, PoseCandidates] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _revived_path, (self._rows, self._platform, self._leg_covariance, self._candidates)
@@ -350,7 +350,7 @@ def _covariances(platform: StewartPlatform, rows: Array, leg_covariance: Array) 
 
 
 def _revived_path(
-    rows: Array, platform: PointJointed, leg_covariance: Array, candidates: dict[int, Candidates]
+    rows: Array, platform: PointJointed, leg_covariance: Array, candidates: dict[int, PoseCandidates]
 ) -> TrackedPath:
     """Build a path from what `TrackedPath.__reduce__` tells."""
     path = TrackedPath(rows.copy(), platform, leg_covariance)
