@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
 from ..wire import qos
-
-if TYPE_CHECKING:
-    from ..node.managed_node import ManagedNode
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -134,6 +131,17 @@ class StreamStatistics:
         window.clear()
 
 
+class ReportingNode(Protocol):
+    """What a publisher of diagnostics needs of its node: the report, when there is time for it, and rclpy."""
+
+    begin_report: Callable[[float], Report]
+    run_when_idle: Callable[[Callable[[], None]], None]
+    create_publisher: Callable[..., Any]
+    create_timer: Callable[..., Any]
+    get_clock: Callable[[], Any]
+    get_fully_qualified_name: Callable[[], str]
+
+
 class DiagnosticsPublisher:
     """Asks a node for a report once a second and publishes it, whatever its lifecycle state.
 
@@ -142,11 +150,11 @@ class DiagnosticsPublisher:
 
     Parameters
     ----------
-    node : ManagedNode
+    node : ReportingNode
         Makes the report, and says when there is time for a part of it.
     """
 
-    def __init__(self, node: ManagedNode) -> None:
+    def __init__(self, node: ReportingNode) -> None:
         self._node = node
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._last = self._steady.now().nanoseconds
