@@ -8,8 +8,12 @@ from lie_dynamics_ros.lie_dynamics.lie import se3, so3
 from lie_dynamics_ros.lie_dynamics.stewart import (
     RotaryPlatform,
     StewartError,
+    calibrate_measured,
     calibrate_rotary,
+    identifiability_report,
+    poses_to_measure,
     semi_regular_rotary_platform,
+    solve_forward_kinematics,
 )
 
 DRAWN = semi_regular_rotary_platform(0.062, 0.05, 0.2269, 0.2, 0.02, 0.11, home_angles=0.1, angle_limits=(-1.4, 1.4))
@@ -85,6 +89,21 @@ def test_what_poses_do_not_tell_stays_as_drawn(rng):
     found = calibrate_rotary(DRAWN, poses, angles)
     assert np.abs(found.corrections).max() < 1e-9 and found.told.min() < 0.5
     assert "hardly told by these poses: base_x" in str(found)
+
+
+def test_what_calibrates_sliding_legs_names_the_other(rng):
+    poses, angles = measured(DRAWN, rng, 3)
+    for call in (
+        lambda: identifiability_report(DRAWN, poses),
+        lambda: calibrate_measured(DRAWN, poses, angles),
+        lambda: poses_to_measure(DRAWN, 10),
+    ):
+        with pytest.raises(StewartError, match="those of a RotaryPlatform by calibrate_rotary"):
+            call()
+    with pytest.raises(StewartError, match="a StewartPlatform is expected"):
+        poses_to_measure(3, 10)
+    found = solve_forward_kinematics(DRAWN, angles[0], DRAWN.home_pose)
+    assert found.converged and np.abs(found.pose - poses[0]).max() < 1e-9
 
 
 def test_bad_arguments(rng):

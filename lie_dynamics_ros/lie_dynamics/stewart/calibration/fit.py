@@ -25,7 +25,7 @@ from ...arrays import Array
 from ...lie import se3
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
-from ..geometry.any_platform import points_of
+from ..geometry.any_platform import sliding_points_of
 from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import as_pose, leg_vectors, norms
 from ..geometry.offset_platform import OffsetPlatform
@@ -199,7 +199,7 @@ def at_nominal(
     *more: Any,
 ) -> tuple[Array, model.Measurements]:
     """Return parameters of a platform, and what it would measure in these poses (k, 4, 4); see `Measurements.check`."""
-    points = points_of(platform)
+    points = sliding_points_of(platform)
     require_platform(points)
     ends = all_points(points, further)
     own = platform.leg_lengths(poses)

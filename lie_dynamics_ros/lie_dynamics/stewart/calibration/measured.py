@@ -16,7 +16,7 @@ from ...shown import shown
 from ...texts import quoted
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
-from ..geometry.any_platform import points_of
+from ..geometry.any_platform import sliding_points_of
 from ..geometry.checks import N_LEGS
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
@@ -131,7 +131,7 @@ def calibrate_measured(
         too little; poses inverted or in millimetres; poses that contradict each other; another machine; with offset
         joints, poses of which only a part was measured; lengths of six legs alone.
     """
-    points = points_of(nominal)
+    points = sliding_points_of(nominal, "nominal")
     require_platform(points, "nominal")
     if not isinstance(measured, str) or measured not in MEASURED:
         raise StewartError(f"measured is {quoted(measured)}, expected one of {', '.join(MEASURED)}")

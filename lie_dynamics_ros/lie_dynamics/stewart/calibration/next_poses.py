@@ -14,7 +14,7 @@ from ...lie._arrays import count_of, number_of
 from ...shown import shown
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
-from ..geometry.any_platform import points_of
+from ..geometry.any_platform import sliding_points_of
 from ..geometry.inverse_kinematics import as_pose
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
@@ -93,7 +93,7 @@ def poses_to_measure(
     StewartError : no home pose, or no pose about it within the limits of the legs.
     InputError : numbers out of range.
     """
-    points = points_of(platform)
+    points = sliding_points_of(platform)
     require_platform(points)
     count = count_of("count", count, 1, 1000)
     candidates, seed = count_of("candidates", candidates, 1, 100_000), count_of("seed", seed, 0, 2**63)
@@ -140,7 +140,7 @@ def _candidates(
     platform: StewartPlatform | OffsetPlatform, reach: float, tilt: float, count: int, rng: np.random.Generator
 ) -> Array:
     """Poses about home to which a straight line leads within limits, away from singular poses."""
-    home, points = platform.home_pose, points_of(platform)
+    home, points = platform.home_pose, sliding_points_of(platform)
     if home is None:
         raise StewartError("the platform has no home_pose, about which poses to measure are looked for")
     screws = rng.uniform(-1.0, 1.0, (count, 6)) * np.repeat((tilt, reach), 3)

@@ -29,7 +29,16 @@ def any_platform(source: str | PathLike[str]) -> Platform:
 
 def points_of(platform: Platform) -> StewartPlatform:
     """Return a platform, or that on the points of its joints or motors."""
-    return platform if isinstance(platform, StewartPlatform) else platform.points
+    return platform.points if isinstance(platform, (OffsetPlatform, RotaryPlatform)) else platform
+
+
+def sliding_points_of(platform: Platform, name: str = "platform") -> StewartPlatform:
+    """Return `points_of` a platform whose legs slide; raise StewartError for rotary ones."""
+    if isinstance(platform, RotaryPlatform):
+        raise StewartError(
+            f"{name}: legs that slide are calibrated here, those of a RotaryPlatform by calibrate_rotary"
+        )
+    return points_of(platform)
 
 
 def require_legs(value: object, name: str = "platform") -> None:

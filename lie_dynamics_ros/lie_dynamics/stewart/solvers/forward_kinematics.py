@@ -23,7 +23,9 @@ from ...shown import shown
 from ...texts import LARGEST
 from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
-from ..geometry.platform import StewartPlatform, require_platform
+from ..geometry.any_platform import PointJointed, require_legs
+from ..geometry.platform import StewartPlatform
+from ..geometry.rotary_platform import RotaryPlatform
 from .charts import Chart, LegEquations, PoseSE3, Quaternion, ResidualForm, RollPitchYaw
 from .iterations import STOPS, GaussNewtonOptions, LevenbergMarquardtOptions, Outcome, gauss_newton, levenberg_marquardt
 from .reachability import check_lengths, why_unreachable
@@ -158,14 +160,14 @@ class ForwardKinematicsResult:
 
 
 def solve_forward_kinematics(
-    platform: StewartPlatform, lengths: npt.ArrayLike, guess: npt.ArrayLike, method: str = "auto", **options: Any
+    platform: PointJointed, lengths: npt.ArrayLike, guess: npt.ArrayLike, method: str = "auto", **options: Any
 ) -> ForwardKinematicsResult:
     """Find a pose with the given leg lengths, starting from a guess.
 
     Parameters
     ----------
     platform : the platform.
-    lengths : array-like, shape (..., 6) [m].
+    lengths : array-like, shape (..., 6) [m]; for a `RotaryPlatform` one set of angles (6,) [rad].
     guess : array-like, shape (..., 4, 4), poses to start from; rotations good to 1e-3 will do.
     method : "auto" or one of the six names in the module's text.
     **options :
@@ -184,7 +186,9 @@ def solve_forward_kinematics(
 
     Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` says why.
     """
-    require_platform(platform)
+    require_legs(platform)
+    if isinstance(platform, RotaryPlatform):
+        platform, lengths = platform.locked(lengths)
     build = METHOD_BUILDERS.get(method) if isinstance(method, str) else None
     if build is None:
         raise StewartError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
