@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from geometry_msgs.msg import AccelStamped
 from trajectory_msgs.msg import JointTrajectory
@@ -15,14 +15,12 @@ from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..wire import qos
 from ..wire.messages import nanoseconds, pose_to_matrix, twist_to_array
+from .robot_inputs import InputNode
 
 try:
     from nav_msgs.msg import Odometry as OdometryMessage
 except ImportError:  # needed only by those who ask for it
     OdometryMessage = None
-
-if TYPE_CHECKING:
-    from ..node.robot_node import RobotNode
 
 CARRYING = ("locked", "states")
 BASE_SETTINGS = (
@@ -66,10 +64,10 @@ class BaseInput:
 
     Parameters
     ----------
-    node : RobotNode
+    node : InputNode
     """
 
-    def __init__(self, node: RobotNode[Any]) -> None:
+    def __init__(self, node: InputNode) -> None:
         self._node = node
         self._subscription = None
         if node.settings.get("base_motion") == "odometry" and OdometryMessage is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sensor_msgs.msg import Imu
@@ -14,10 +14,10 @@ from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..wire import qos
 from ..wire.messages import nanoseconds, read_imu
+from .robot_inputs import InputNode
 
 if TYPE_CHECKING:
     from ...core.robot_core import RobotCore
-    from ..node.robot_node import RobotNode
 
 SOURCES = ("parameter", "imu")
 IMU_SETTINGS = (
@@ -48,10 +48,10 @@ class ImuInput:
 
     Parameters
     ----------
-    node : RobotNode
+    node : InputNode
     """
 
-    def __init__(self, node: RobotNode[Any]) -> None:
+    def __init__(self, node: InputNode) -> None:
         self._node = node
         self._used = node.settings["gravity_source"] == "imu"
         if self._used:

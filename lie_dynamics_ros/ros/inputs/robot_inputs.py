@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,20 @@ INPUT_SETTINGS = (
     ),
     AGE_LIMIT,
 )
+
+
+class InputNode(Protocol):
+    """What topics about the base of a robot need of their node: its robot while it answers, and its clock."""
+
+    settings: Mapping[str, Any]
+    stream: Any
+    core: Any
+    answering: Any
+    inputs: RobotInputs | None
+    listen: Callable[..., Any]
+    link_of: Callable[[str], str]
+    ros_time: Callable[[], int]
+    get_publishers_info_by_topic: Callable[[str], Sequence[Any]]
 
 
 class RobotInputs:
