@@ -254,6 +254,12 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         if self.answering is None:
             return
         inputs.describe(report.values)
+        for output in self.effort_outputs():
+            if isinstance(output, EffortCommands):
+                output.expected.ask()
+                for text in output.expected.problems(output.joints):
+                    report.add(diagnostics.ERROR, text)
+                    self.get_logger().error(text, throttle_duration_sec=diagnostics.SAY_AGAIN)
         for what in inputs.take_assumed():
             report.add(diagnostics.WARN, f"{what} are absent or NaN and taken as zero")
         saturated = core.take_saturated()

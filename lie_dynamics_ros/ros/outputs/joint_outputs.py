@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...core.arrays import Array
 from ..wire.serialized_form import SerializedForm
+from .expected_joints import ExpectedJoints
 from .output import Output
 
 
@@ -39,6 +40,7 @@ class JointOutput(Output, ABC):
 
     def set_joints(self, joints: Sequence[str], order: NDArray[np.intp] | None = None) -> None:
         """Make the message for these joints; ``order`` has their places in what is published, None for the same."""
+        self.joints = tuple(joints)
         names = list(joints)
         self._order = order
         self._form = SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
@@ -138,6 +140,10 @@ class EffortCommands(JointOutput):
     """Publishes efforts as the bare array that effort controllers of ros2_control take."""
 
     TYPE = Float64MultiArray
+
+    def __init__(self, node: Node, topic: str) -> None:
+        super().__init__(node, topic)
+        self.expected = ExpectedJoints(node, self._publisher.topic_name)
 
     def make(self, joints: list[str], *values: Sequence[float]) -> Float64MultiArray:
         """Make a message."""
