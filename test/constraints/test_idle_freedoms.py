@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from support.mechanisms.ball_rods import ROBOTS, at
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -11,6 +12,7 @@ from lie_dynamics_ros.lie_dynamics import (
     ConstraintSet,
     InputError,
     Loop,
+    Model,
     ModelBuilder,
     MotorDynamics,
     Parameter,
@@ -260,3 +262,112 @@ def test_the_lever_at_its_dead_point_is_singular():
     q = assemble(straight, closed, straight.neutral()).q
     with pytest.raises(SingularityError, match="can still move"):
         ClosedLoopTracker(straight, closed, q, ["motor"])
+
+
+LINKS = {
+    "crank": ((0.05, 0.0, 0.0), 0.1),
+    "rod": ((0.125, 0.025, 0.1), 0.2),
+    "rocker": ((0.0, 0.0, 0.1), 0.1),
+}
+TIPS = """loops:
+- {name: one, kind: spherical, first: {frame: crank, position: [0.1, 0, 0]}, second: rod}
+- name: two
+  kind: spherical
+  first: {frame: rod, position: [0.25, 0.05, 0.2]}
+  second: {frame: rocker, position: [0, 0, 0.2]}
+"""
+
+
+def urdf(rod):
+    """The RSSR in URDF; `rod` holds the joints between crank and rod."""
+    text = '<robot name="rssr"><link name="base"/><link name="g1"/><link name="g2"/>' if "g1" in rod else (
+        '<robot name="rssr"><link name="base"/>'
+    )  # fmt: skip
+    for name, (com, mass) in LINKS.items():
+        place = " ".join(map(str, com))
+        text += f'<link name="{name}"><inertial><origin xyz="{place}"/><mass value="{mass}"/>'
+        text += '<inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    for name, place in (("crank", "0 0 0"), ("rocker", "0.35 0.05 0")):
+        text += f'<joint name="j_{name}" type="revolute"><origin xyz="{place}"/><parent link="base"/>'
+        text += f'<child link="{name}"/>'
+        text += '<axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint>'
+    return text + rod + "</robot>"
+
+
+def sdf():
+    text = '<sdf version="1.9"><model name="rssr"><link name="base"/>'
+    text += '<joint name="fix" type="fixed"><parent>world</parent><child>base</child></joint>'
+    for (name, (com, mass)), place in zip(LINKS.items(), ("0 0 0", "0.1 0 0", "0.35 0.05 0"), strict=True):
+        text += f'<link name="{name}"><pose>{place} 0 0 0</pose><inertial><pose>{" ".join(map(str, com))} 0 0 0</pose>'
+        text += f"<mass>{mass}</mass><inertia><ixx>1e-3</ixx><iyy>1e-3</iyy><izz>1e-3</izz></inertia></inertial></link>"
+    for name in ("crank", "rocker"):
+        text += f'<joint name="j_{name}" type="revolute"><parent>base</parent><child>{name}</child>'
+        text += "<axis><xyz>0 1 0</xyz></axis></joint>"
+    text += '<joint name="b1" type="ball"><parent>crank</parent><child>rod</child></joint><joint name="b2" type="ball">'
+    text += '<pose relative_to="rocker">0 0 0.2 0 0 0</pose><parent>rocker</parent><child>rod</child></joint>'
+    return text + "</model></sdf>"
+
+
+def mjcf(free):
+    """The RSSR in MJCF, its rod on a ball joint or a free body that two connections hold."""
+    bodies = {}
+    for name, (com, mass) in LINKS.items():
+        place = " ".join(map(str, com))
+        bodies[name] = f'<inertial pos="{place}" mass="{mass}" diaginertia="1e-3 1e-3 1e-3"/>'
+    joint = '<freejoint name="b1"/>' if free else '<joint name="b1" type="ball"/>'
+    rod = f'<body name="rod" pos="0.1 0 0">{joint}{bodies["rod"]}</body>'
+    hinge = '<joint name="j_{0}" type="hinge" axis="0 1 0"/>'
+    more = '<connect body1="rod" body2="crank" anchor="0 0 0"/>' if free else ""
+    return (
+        f'<mujoco><worldbody><body name="crank">{hinge.format("crank")}{bodies["crank"]}{"" if free else rod}</body>'
+        f'<body name="rocker" pos="0.35 0.05 0">{hinge.format("rocker")}{bodies["rocker"]}</body>{rod if free else ""}'
+        f'</worldbody><equality>{more}<connect body1="rod" body2="rocker" anchor="0.25 0.05 0.2"/></equality></mujoco>'
+    )
+
+
+def described(kind):
+    if kind == "sdf":
+        model = Model.from_sdf(sdf(), inertia_check="ignore")
+        return model, ConstraintSet.from_sdf(model, sdf())
+    if kind.startswith("mjcf"):
+        pytest.importorskip("mujoco")
+        text = mjcf(kind.endswith("free"))
+        model = Model.from_mjcf(text)
+        return model, ConstraintSet.from_mjcf(model, text)
+    if kind == "urdf floating":
+        model = Model.from_urdf(urdf('<joint name="b1" type="floating"><parent link="crank"/><child link="rod"/>'
+                                     '<origin xyz="0.1 0 0"/></joint>'))  # fmt: skip
+        return model, ConstraintSet.from_yaml(model, TIPS)
+    chain = ""
+    hinges = ("x", "crank", "g1", "1 0 0"), ("y", "g1", "g2", "0 1 0"), ("z", "g2", "rod", "0 0 1")
+    for name, parent, child, axis in hinges:
+        chain += f'<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/>'
+        chain += f'<origin xyz="{"0.1 0 0" if name == "x" else "0 0 0"}"/><axis xyz="{axis}"/></joint>'
+    model = Model.from_urdf(urdf(chain))
+    return model, ConstraintSet.from_yaml(model, TIPS.replace(TIPS.splitlines()[1] + "\n", ""))
+
+
+@pytest.mark.parametrize("kind", ["sdf", "mjcf ball", "mjcf free", "urdf floating", "urdf hinges"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_whatever_describes_the_robot(kind):
+    """Rocker and torque follow from the two lengths and the potential energy alone, whatever file says it."""
+    model, constraints = described(kind)
+    tip = lambda x: np.array([0.1 * np.cos(x), 0.0, -0.1 * np.sin(x)])  # noqa: E731
+    end = lambda y: np.array([0.35 + 0.2 * np.sin(y), 0.05, 0.2 * np.cos(y)])  # noqa: E731
+    length = np.linalg.norm(end(0.0) - tip(0.0))
+
+    def rocker(x):
+        return brentq(lambda y: np.linalg.norm(end(y) - tip(x)) - length, -0.5, 0.5, xtol=1e-15)
+
+    def energy(x):
+        y = rocker(x)
+        return 9.81 * (0.1 * 0.5 * tip(x)[2] + 0.1 * 0.5 * end(y)[2] + 0.2 * 0.5 * (tip(x)[2] + end(y)[2]))
+
+    start = assemble(model, constraints, model.neutral())
+    tracker = ClosedLoopTracker(model, constraints, start.q, ["j_crank"])
+    assert sum(one.count for one in tracker.idle) == 1 and tracker.idle[0].spins
+    state, zero = tracker.update([0.05]), np.zeros(model.nv)
+    assert abs(float(state.q[model.joint("j_rocker").q_slice][0]) - rocker(0.05)) < 1e-12
+    torque = constrained_inverse_dynamics(model, constraints, state.q, zero, zero, actuated=["j_crank"]).tau
+    expected = (energy(0.05 + 1e-4) - energy(0.05 - 1e-4)) / 2e-4
+    assert abs(float(torque[model.joint("j_crank").v_slice][0]) - expected) < 1e-7

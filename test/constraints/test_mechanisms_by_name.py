@@ -363,3 +363,32 @@ def test_a_delta_whose_legs_differ_stands_where_spheres_cross():
     with pytest.raises(InputError, match="slide_2"):
         short = mechanism("linear delta", forearm=[0.35, 0.2, 0.35], base_radius=[0.25, 0.2, 0.25])
         short.inverse_kinematics([0.1, -0.2, 0.3])
+
+
+def test_travel_left_of_a_linear_delta():
+    """Upwards until a carriage is at the end of its rail, sideways until Pythagoras says that a rod is too short."""
+    made = mechanism("linear delta")
+    q = made.configuration([0.02, -0.01, 0.3])
+    found = made.travel_left(q)
+    assert found.axes == ("x", "y", "z")
+    slides = made.motors(q)
+    assert found.forwards[2] == pytest.approx(0.8 - slides.max(), abs=1e-9)
+    assert found.reasons[2] == (f"slide_{np.argmin(slides) + 1}", f"slide_{np.argmax(slides) + 1}")
+    assert found.backwards[2] == pytest.approx(slides.min(), abs=1e-9)
+    for axis, side, reason in ((0, 1.0, found.reasons[0][1]), (1, -1.0, found.reasons[1][0])):
+        far = (found.forwards if side > 0 else found.backwards)[axis]
+        inside, beyond = ([0.02, -0.01, 0.3] + side * (far + d) * np.eye(3)[axis] for d in (-1e-3, 1e-3))
+        assert np.isfinite(made.inverse_kinematics(inside)).all() and reason
+        if reason == "reach":
+            with pytest.raises(InputError, match="out of reach"):
+                made.inverse_kinematics(beyond)
+    platform = mechanism("6-UPS")
+    left = platform.travel_left(platform.q)
+    assert left.axes[3:] == ("about x", "about y", "about z") and (left.forwards > 0.01).all()
+    T = platform.output(platform.q)
+    T[2, 3] += left.forwards[2]
+    names = [platform.model.joint(name) for name in platform.actuated]
+    rest = [platform.model.limits.upper[j.q_slice][0] - platform.configuration(T)[j.q_slice][0] for j in names]
+    assert min(rest) == pytest.approx(0.0, abs=1e-9) and left.reasons[2][1].startswith("leg_")
+    with pytest.raises(InputError, match="no inverse kinematics"):
+        mechanism("four-bar").travel_left(mechanism("four-bar").q)

@@ -28,6 +28,7 @@ from ...shown import shown
 from ...texts import LARGEST
 from ..constraint_set import ConstraintSet
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
+from .travel import TravelLeft, travel_left
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -92,6 +93,24 @@ class Mechanism:
     def inverse_kinematics(self, output: npt.ArrayLike) -> Array:
         """Return the positions (..., k) of the motors for an output; see `configuration`."""
         return self.motors(self.configuration(output))
+
+    def travel_left(self, q: npt.ArrayLike) -> TravelLeft:
+        """Return how far the output can go along and about each axis from a closed configuration (nq,).
+
+        Each axis by itself, through the platform's origin and parallel to the world's, as far as the model's limits of
+        the motors, reach and singularities let it; legs stay bent as they are at home.
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN, and mechanisms without inverse kinematics in closed form.
+        """
+        place = real_numbers(q, (self.model.nq,), "q")
+        if place.ndim != 1:
+            raise InputError(f"q: one configuration ({self.model.nq},) is expected, got shape {place.shape}", name="q")
+        output = self.output(place)
+        self.configuration(output)
+        return travel_left(self.model, self.constraints, self.actuated, self.configuration, output)
 
     def assembly_modes(self, positions: npt.ArrayLike) -> Assemblies:
         """Return all closed configurations in which the motors have these positions (k,); see `Assemblies`.

@@ -37,7 +37,10 @@ def as_joint_centres(points: npt.ArrayLike, side: str) -> Array:
             "all six directions"
         )
     if array.shape[0] > N_LEGS:
-        raise StewartError(f"{side} has {array.shape[0]} points, expected 6: redundant legs are not supported")
+        raise StewartError(
+            f"{side} has {array.shape[0]} points, expected 6: redundant legs are not supported; describe them as "
+            "further sensors of kind 'length' (doc/stewart_fusion.md)"
+        )
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if bad.size:
         leg = int(bad[0])
