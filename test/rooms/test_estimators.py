@@ -1,4 +1,4 @@
-"""Every estimator says at the head of its page what it forgives and how it finds back; a new one has to, too."""
+"""Every estimator says at the head of its page how robust it is, and how it finds back; a new one has to, too."""
 
 import ast
 import re
@@ -21,12 +21,14 @@ PAGES = {
     "identify_payload": "identification.md",
     "gains_from_payload": "identification.md",
     "calibrate_kinematics": "identification.md",
-    "calibrate": "stewart_calibration.md",
     "calibrate_measured": "stewart_calibration.md",
 }
-OTHERS = {"MomentumObserver", "AdaptiveController", "ComputedTorquePID"}
-"""What is updated and judges no sensor."""
-HEAD = "**What it forgives.**"
+OTHERS = {
+    *("MomentumObserver", "AdaptiveController", "ComputedTorquePID"),
+    *("calibrate", "calibrate_rotary", "calibrate_mechanism"),
+}
+"""What judges no sensor: it is updated by, or fits, all that it is given."""
+HEAD = "**Robustness.**"
 
 
 def public(path):
