@@ -131,7 +131,7 @@ class OffsetPlatform:
         arguments = read_yaml(source, "universal_joints")
         joints = arguments.pop("universal_joints")
         platform = cls(StewartPlatform(**arguments), **joints)
-        platform.points.check_home(platform)
+        platform.points.check_home(platform.leg_lengths)
         return platform
 
     def to_yaml(self) -> str:

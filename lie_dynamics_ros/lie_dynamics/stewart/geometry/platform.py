@@ -7,10 +7,10 @@ pose is the homogeneous matrix ``T`` of {B} in {N}; leg ``i`` is ``R b_i + p - a
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,6 @@ from .checks import (
 )
 from .inverse_kinematics import TwistFrame
 from .yaml_files import POINT_KEYS, read_yaml
-
-if TYPE_CHECKING:
-    from .offset_platform import OffsetPlatform
 
 _SUSPICIOUS_SIZE = 50.0
 
@@ -114,16 +111,16 @@ class StewartPlatform:
             home pose that contradicts leg limits, the platform's size, or the order of quaternions.
         """
         platform = cls(**read_yaml(source))
-        platform.check_home(platform)
+        platform.check_home(platform.leg_lengths)
         return platform
 
-    def check_home(self, jointed: StewartPlatform | OffsetPlatform) -> None:
-        """Raise StewartError for a home pose at odds with the rest, legs of the lengths that `jointed` has there."""
+    def check_home(self, leg_lengths: Callable[[Array], Array]) -> None:
+        """Raise StewartError for a home pose at odds with the rest, its legs of the lengths that a function returns."""
         home = self.home_pose
         if home is not None:
             check_home_upright(self.base_points, self.platform_points, home)
             size = max(extent(self.base_points), extent(self.platform_points))
-            check_home_lengths(jointed.leg_lengths(home), self.leg_limits, size)
+            check_home_lengths(leg_lengths(home), self.leg_limits, size)
 
     def to_yaml(self) -> str:
         """YAML text from which `from_yaml` builds the same platform, to the last bit."""
