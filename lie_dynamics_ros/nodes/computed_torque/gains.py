@@ -48,7 +48,7 @@ STOP_PASSES = 4.0
 
 More than 1 as rotors and lags are seldom the worst; the watch for oscillations ends what that is too much for.
 """
-STOP_SPRING = 14.0
+STOP_SPRING = 11.0
 """Of a stop: stiffness over damping [1/s]."""
 GUIDE_BRAKE = 40.0
 """Largest rate at which joints that are guided by hand are slowed down before their limits [1/s]."""
@@ -287,10 +287,10 @@ def make_stop_gains(
         fastest=max(STOP_RATE, min(STOP_HASTE * STOP_RATE, fastest)),
         time=time,
         direct=STOP_SHARE * np.where(known, told, ROTOR * limit) / time,
-        cap=1.0 / time,
+        cap=1.2 / time,
         slow=STOP_SLOW,
         loose=np.where(known, 0.0, STOP_SLOW * HEAVY_ROTOR * limit),
-        slow_cap=0.5 / time,
+        slow_cap=0.7 / time,
         filter=STOP_FILTER,
         passes=np.where(known, 1.0, STOP_PASSES),
     )

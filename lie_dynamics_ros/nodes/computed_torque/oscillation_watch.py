@@ -11,6 +11,8 @@ from ...core.arrays import Array
 
 SWING = 0.04
 """Smallest swing of an effort that counts, from turn to turn, over the effort limit."""
+STOP_SWING = 0.005
+"""The same in a stop, where nothing is to move."""
 MEMORY = 0.5
 """Time in which turns are forgotten [s]."""
 TURNS = 10.0
@@ -31,6 +33,10 @@ class OscillationState:
 
     Attributes
     ----------
+    size : int
+        n.
+    swing : float
+        Smallest swing that counts.
     factor, ceiling : float
         By which rates of feedback are multiplied, and what that may rise to.
     calm : float
@@ -44,6 +50,7 @@ class OscillationState:
     """
 
     size: int
+    swing: float = SWING
     factor: float = 1.0
     ceiling: float = 1.0
     calm: float = CALM
@@ -76,7 +83,7 @@ class OscillationWatch:
 
     def begin(self, stop: bool) -> None:
         """Watch a stop, which has gains of its own, or go on where the last one began."""
-        fresh = OscillationState(len(self._per_scale))
+        fresh = OscillationState(len(self._per_scale), STOP_SWING)
         self._other, self.state = self.state, fresh if stop else self._other
 
     @property
@@ -99,7 +106,7 @@ class OscillationWatch:
         s, u = self.state, feedback * self._per_scale
         s.calm += period
         s.extreme = np.where(s.direction * (u - s.extreme) > 0.0, u, s.extreme)
-        back = s.direction * (s.extreme - u) > SWING
+        back = s.direction * (s.extreme - u) > s.swing
         before = s.factor
         if back.any():
             s.turns = s.turns + back
@@ -108,7 +115,7 @@ class OscillationWatch:
                 if s.calm >= CALM:
                     s.ceiling = REGAINED * s.factor
                 swing = float(np.abs(s.extreme - s.turned)[shaking].max())
-                s.factor = max(LEAST_FACTOR, s.factor * min(0.9, max(0.5, (SWING / max(swing, SWING)) ** 0.25)))
+                s.factor = max(LEAST_FACTOR, s.factor * min(0.9, max(0.5, (s.swing / max(swing, s.swing)) ** 0.25)))
                 s.calm = 0.0
             s.turned = np.where(back, s.extreme, s.turned)
             s.extreme = np.where(back, u, s.extreme)
