@@ -55,7 +55,7 @@ def test_a_push_that_grows_as_dampers_would_drive_is_no_reversal(name, joint):
     loop.core.stop("asked to")
     while loop.time < 0.25:
         loop.push = np.zeros(len(arm.limit))
-        loop.push[joint] = arm.limit[joint] * min(2.0, 0.2 * np.exp(30.0 * (loop.time - 0.1)))
+        loop.push[joint] = arm.limit[joint] * min(2.0, 0.2 * np.exp(40.0 * (loop.time - 0.1)))
         loop.step()
     record = loop.record()
     assert loop.core.reason.partition("; oscillation")[0] == "asked to"

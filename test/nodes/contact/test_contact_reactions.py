@@ -196,7 +196,7 @@ def test_no_way_back_leads_to_what_was_touched(every):
 def test_a_path_that_was_left_is_no_way_back():
     arm = Ideal()
     arm.control.stop("a test")
-    arm.run(600)
+    arm.run(900)
     arm.q, arm.qd = arm.q + 0.02, np.zeros(7)  # it was pushed away, too
     arm.run(10)
     arm.control.hold()
