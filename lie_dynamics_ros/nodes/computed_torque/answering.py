@@ -16,6 +16,7 @@ from ...lie_dynamics.control import EffortHistory, SoftLimits
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics
+from ...lie_dynamics.control.velocity_filter import velocity_noise
 from .answer import ControllerAnswer
 from .drive_estimate import DriveEstimate
 from .efforts import EffortStage, Limited
@@ -40,6 +41,8 @@ PATH_MODES = ("computed_torque", "passivity_based", "adaptive")
 """Modes that follow motions of joints; by the first one a robot comes to rest where none is in force."""
 BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
 """By which law motions of these come to rest before a mode begins that follows no path; others by the first."""
+NOISE_SWING = 2.0
+"""How far efforts swing by steps of positions, over a step and the gain from it to efforts."""
 THROWN = 5.0
 """Beyond this speed, over the velocity limit, a blow has thrown the robot: how efforts swing then is not judged."""
 LOST = "the loops are lost"
@@ -82,7 +85,9 @@ class Answering(TimedLoop):
         self._latest: ControllerAnswer | None = None  # the last answer, until it is learned from
         self._steps = PositionSteps(n)
         self._drive_history = EffortHistory()
-        self._drives = DriveEstimate(np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED))
+        self._drives = DriveEstimate(
+            np.where(self.limit < np.finfo(float).max, self.limit, UNLIMITED), friction is not None
+        )
         self._watched: int | None = None  # stamp of the last answer that was looked at for oscillation [ns]
         self._moved: str | None = None  # the mode before, until the robot is told to come to rest after a change
         self._stood = self.zero  # what that one exerted at rest
@@ -348,8 +353,9 @@ class Answering(TimedLoop):
         period = (answer.stamp - before) * 1e-9
         if self._laws.drives is not None:
             acted = self._drive_history.mean(before, answer.stamp, self.lead - 5e8 * self._laws.gains.usual)
-            self._drive_history.add(answer.stamp, answer.total + answer.wrench)
-            self._drives.update(self.dynamics, answer.position, answer.velocity, acted, period)
+            acting, friction = answer.total + answer.wrench, answer.law.friction
+            self._drive_history.add(answer.stamp, acting if friction is None else acting - friction)
+            self._drives.update(self.dynamics, answer.position, answer.velocity, answer.desired.velocity, acted, period)
         if within(answer.velocity, self._thrown) != 1:
             return  # efforts from limit to limit bring it back
         moving = inverse_dynamics(self.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
@@ -357,7 +363,12 @@ class Answering(TimedLoop):
         if self.phase not in UNTIL_HOLD:
             friction = answer.law.friction
             self._stop.note(feedback if friction is None else feedback - friction, period)
-        if self._watch.update(feedback, (answer.stamp - before) * 1e-9, self.phase not in (STOPPING, STOPPED)):
+        rises = self.phase not in (STOPPING, STOPPED)
+        noise: Array | float = 0.0
+        if rises and self._filter_time and answer.mode == "computed_torque" and period > 0.0:
+            rough = self._steps.steps * velocity_noise(self._filter_time, self._laws.gains.usual)
+            noise = NOISE_SWING * rough * self._laws.damping(answer.position)
+        if self._watch.update(feedback, period, rises, noise):
             self._laws.set_gains(lowered(self._unlowered, self._watch.factor))
 
     def _settle(self) -> None:

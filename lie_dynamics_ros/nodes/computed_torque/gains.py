@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...lie_dynamics.control import (
+    is_robust,
     largest_damping,
     largest_period,
     limited_damping,
@@ -58,6 +59,10 @@ SLOWING = 100.0
 """Largest rate at which joints are slowed down to a speed [1/s]."""
 SPARE = 1.25
 """Room for damping that is not in proportion to the mass matrix, as a factor of that which is."""
+FLOOR = 0.3
+"""Damping of mode computed_torque besides the mass matrix, over the effort limit [s/rad]: 4.5 limits a radian."""
+LEAST_OF_PATHS = 0.25
+"""Factor below which feedback of mode computed_torque is not lowered: with less it does not follow."""
 CAP_SHARE = 0.9
 """What part of the damping that the loop can carry is used but in stops: learning and soft limits take some, too."""
 
@@ -136,6 +141,10 @@ class Gains:
         Of mode computed_torque.
     factor : float
         By which the bandwidth of mode computed_torque is below what was asked for; 1 where it is not.
+    haste : float
+        What grows by errors grows slower by this factor while feedback is lowered.
+    floor, floor_rotors, floor_cap : ndarray, ndarray, float
+        Of the same mode: damping besides, at most and as rotors (n,) carry it, slower than the last [1/s].
     converge, slide, extra, cap : ndarray, float, ndarray, float
         Of modes passivity_based and adaptive: Lambda; Kd = slide M + extra, the latter slower than cap.
     slide_factor : float
@@ -157,6 +166,9 @@ class Gains:
     kd: Array
     ki: Array
     factor: float
+    floor: Array
+    floor_rotors: Array
+    floor_cap: float
     converge: Array
     slide: float
     extra: Array
@@ -167,6 +179,7 @@ class Gains:
     guide_cap: float
     stop: StopGains
     tool: ToolGains
+    haste: float = 1.0
 
     @property
     def slow(self) -> float:
@@ -188,9 +201,11 @@ def lowered(gains: Gains, factor: float) -> Gains:
     if factor == 1.0:
         return gains
     g, f, tool = gains, factor, gains.tool
+    p = max(f, LEAST_OF_PATHS)
     return replace(
         g,
-        kp=f**2 * g.kp, kd=f * g.kd, ki=f**3 * g.ki, factor=f * g.factor,
+        kp=p**2 * g.kp, kd=p * g.kd, ki=p**3 * g.ki, factor=p * g.factor,
+        floor=p * g.floor, floor_cap=p * g.floor_cap, haste=p**2,
         converge=f * g.converge, slide=f * g.slide, extra=f**2 * g.extra, extra_rates=f * g.extra_rates,
         cap=f * g.cap, slide_factor=f * g.slide_factor, guide=f * g.guide, guide_cap=f * g.guide_cap,
         stop=g.stop.lowered(f),
@@ -211,6 +226,7 @@ def make_gains(
     tool: ToolOptions,
     told: Array,
     limit: Array,
+    floor: Array,
     period: float,
     delay: float,
     pole: float | None = None,
@@ -227,6 +243,8 @@ def make_gains(
         Rotors that the model gives, 0 where it does not [kg m^2, kg].
     limit : ndarray, shape (n,)
         What is much for a joint, such as its effort limit [N m, N].
+    floor : ndarray, shape (n,)
+        Damping of mode computed_torque besides the mass matrix [N m s/rad, N s/m].
     period, delay : float
         [s, periods].
     pole : float or None
@@ -249,6 +267,9 @@ def make_gains(
         kd=factor * kd,
         ki=factor**3 * ki,
         factor=factor,
+        floor=floor,
+        floor_rotors=np.where(told > 0.0, told, ROTOR * limit),
+        floor_cap=CAP_SHARE * _largest_floor(factor**2 * float(kp.max()), factor * float(kd.max()), fastest, *loop),
         converge=slide_factor * converge,
         slide=slide,
         extra=wanted["sliding_damping"],
@@ -294,6 +315,17 @@ def make_stop_gains(
         filter=STOP_FILTER,
         passes=np.where(known, 1.0, STOP_PASSES),
     )
+
+
+@lru_cache(maxsize=256)
+def _largest_floor(kp: float, kd: float, rate: float, period: float, delay: float, pole: float | None) -> float:
+    """Return the largest a [1/s] for which kp + a rate, kd + a are robust."""
+    low, high = 0.0, 2.0 / period
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        good = is_robust(period, delay, kp + middle * rate, kd + middle, 0.0, pole)
+        low, high = (middle, high) if good else (low, middle)
+    return low
 
 
 @dataclass(frozen=True)
@@ -346,8 +378,9 @@ def examine(
         Kp, Kd, Ki = *tool, np.zeros_like(M)
         allowed = largest_damping(0.0, g.period, g.delay, g.pole)
     elif mode == "computed_torque":
-        Kp, Kd, Ki = M * g.kp, M * g.kd, M * g.ki
-        allowed = float(g.kd.max()) if g.factor < 1.0 else largest_damping(0.0, g.period, g.delay, g.pole)
+        more = limited_damping_matrix(M, np.minimum(g.floor, g.floor_cap * g.floor_rotors), g.floor_cap)
+        Kp, Kd, Ki = M * g.kp + more * g.converge, M * g.kd + more, M * g.ki
+        allowed = float(g.kd.max()) + g.floor_cap if g.factor < 1.0 else largest_damping(0.0, g.period, g.delay, g.pole)
     elif mode == "gravity_compensation":
         Kd = limited_damping_matrix(M, g.guide, g.guide_cap)
         Kp, Ki, allowed = np.zeros_like(M), np.zeros_like(M), g.guide_cap

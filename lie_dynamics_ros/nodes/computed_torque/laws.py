@@ -25,6 +25,11 @@ from .trajectories.trajectory_player import Desired
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
+AHEAD = 2e-3
+"""How far ahead of its motion a joint says that known friction is less [rad, m]."""
+DOUBT, TRUST = 50.0, 0.5
+"""Rates at which less of it is compensated then, and at which all of it again [1/s]."""
+
 
 class LawEffort(NamedTuple):
     """What a law asks for, each of shape (n,), in model order.
@@ -77,7 +82,7 @@ class Laws:
         fastest: Array | float = np.inf,
     ) -> None:
         self.model, self.learner, self.pid, self.soft, self._friction = model, learner, pid, soft, friction
-        self._zero = np.zeros(model.nv)
+        self._zero, self._trust = np.zeros(model.nv), np.ones(model.nv)  # in known friction
         self._free_speed = FREE_SPEED * fastest
         self.gains: Gains
         self._differ = False  # whether rates of damping differ between joints
@@ -112,7 +117,16 @@ class Laws:
             law = self._computed_torque(q, qd, desired, period, beside)
         else:
             law = self._sliding(mode == "adaptive", q, qd, desired, period if learn else 0.0)
-        return law if self._friction is None else self._with_friction(law, *desired[:3])
+        if self._friction is None:
+            return law
+        self._doubt_friction(desired.velocity, q - desired.position, period)
+        return self._with_friction(law, *desired[:3])
+
+    def _doubt_friction(self, velocity: Array, ahead: Array, period: float) -> None:
+        """Compensate less of known friction where a joint runs ahead of its motion, as where it is known too large."""
+        runs = np.sign(velocity) * ahead > AHEAD
+        step = np.where(runs, -DOUBT * self._trust, TRUST * (1.0 - self._trust))
+        self._trust = np.clip(self._trust + min(period, 0.01) * step, 0.0, 1.0)
 
     def standing(self, mode: str, q: Array) -> Array:
         """Return what a mode exerts at rest without errors: gravity as it knows it, and its integral."""
@@ -128,7 +142,7 @@ class Laws:
 
     def _with_friction(self, law: LawEffort, q: Array, qd: Array, qdd: Array) -> LawEffort:
         assert self._friction is not None
-        friction = self._friction.force(qd, inverse_dynamics(self.model, q, qd, qdd))
+        friction = self._trust * self._friction.force(qd, inverse_dynamics(self.model, q, qd, qdd))
         return law._replace(effort=law.effort + friction, damping=law.damping + friction, friction=friction)
 
     def _computed_torque(
@@ -138,7 +152,26 @@ class Laws:
         brake = self.soft.acceleration(q, qd, self._brake, desired.velocity)
         if brake is not None:
             acceleration = acceleration + brake
-        return LawEffort(inverse_dynamics(self.model, q + beside, qd, acceleration), qd, acceleration, self._zero)
+        effort = inverse_dynamics(self.model, q + beside, qd, acceleration)
+        drives, g = self.drives, self.gains
+        if drives is None:
+            return LawEffort(effort, qd, acceleration, self._zero)
+        error, rate = desired.position - q, desired.velocity - qd
+        M = self._inertia(q)
+        more = limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
+        more = more + drives.compensation(desired.velocity, g.converge * error)
+        more = more + drives.loosen(error, rate, g.haste * period, np.diagonal(M))
+        more = more + drives.rotors * acceleration
+        return LawEffort(effort + more, qd, acceleration, more)
+
+    def _floor(self) -> Array:
+        g, rotors = self.gains, self._zero if self.drives is None else self.drives.rotors
+        return np.minimum(g.floor, g.floor_cap * (g.floor_rotors + rotors))
+
+    def damping(self, q: Array) -> Array:
+        """Return about what each joint is damped by in mode computed_torque (n,) [N m s/rad, N s/m]."""
+        bodies = np.diagonal(self._inertia(q))
+        return self.gains.kd * bodies + np.minimum(self._floor(), self.gains.floor_cap * bodies)
 
     def _inertia(self, q: Array) -> Array:
         M = mass_matrix(self.model, q)
@@ -170,8 +203,10 @@ class Laws:
         else:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
             if self.drives is not None:
-                force = force + self.drives.rotors * r.acceleration + self.drives.compensation(desired.velocity)
-                force = force + self.drives.loosen(desired.position - q, desired.velocity - qd, period)
+                damping = damping + self.drives.rotors * r.acceleration + self.drives.compensation(desired.velocity)
+                damping = damping + self.drives.loosen(
+                    desired.position - q, desired.velocity - qd, period, np.diagonal(M)
+                )
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
     def stopping(self, q: Array, qd: Array, wanted: StopMotion) -> LawEffort:

@@ -37,9 +37,7 @@ class MotorStates:
     """
 
     def __init__(self, model: Model, mechanism: TrackedMechanism) -> None:
-        self.robot = MotorDynamics(
-            model, mechanism.constraints, mechanism.start, mechanism.motors, idle=mechanism.idle
-        )
+        self.robot = MotorDynamics(model, mechanism.constraints, mechanism.start, mechanism.motors, idle=mechanism.idle)
         self.follower, self.lost = MechanismFollower(model, mechanism, MOST_STEPS), ""
         self._motors = np.array([model.joint(name).q_slice.start for name in mechanism.motors])
         self._places = np.array([model.joint(name).v_slice.start for name in mechanism.motors])

@@ -64,8 +64,8 @@ CONTROL_SETTINGS = (
     ),
     Setting(
         "learn_drives",
-        False,
-        "Mode passivity_based learns rotors and friction that the URDF does not give, and what else holds a joint.",
+        True,
+        "Modes computed_torque and passivity_based learn rotors, friction and load that the URDF does not give.",
     ),
     Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
     Setting(

@@ -91,7 +91,7 @@ class OscillationWatch:
         """What rates of feedback are to be multiplied by."""
         return self.state.factor
 
-    def update(self, feedback: Array, period: float, rises: bool = True) -> bool:
+    def update(self, feedback: Array, period: float, rises: bool = True, noise: Array | float = 0.0) -> bool:
         """Take note of efforts of feedback (n,) [N m, N]; return whether `factor` has changed.
 
         Parameters
@@ -102,11 +102,13 @@ class OscillationWatch:
             Since the last call [s].
         rises : bool
             Whether gains may rise; not in stops.
+        noise : ndarray, shape (n,), optional
+            How far noise of sensors makes these efforts swing [N m, N], which lower gains need not end.
         """
         s, u = self.state, feedback * self._per_scale
         s.calm += period
         s.extreme = np.where(s.direction * (u - s.extreme) > 0.0, u, s.extreme)
-        back = s.direction * (s.extreme - u) > s.swing
+        back = s.direction * (s.extreme - u) > s.swing + noise * self._per_scale
         before = s.factor
         if back.any():
             s.turns = s.turns + back

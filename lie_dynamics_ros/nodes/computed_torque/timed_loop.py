@@ -13,7 +13,7 @@ from ...lie_dynamics.control import AdaptiveController, SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.robots import Robot
 from ...lie_dynamics.control.sampling.sample_times import FINENESS
-from .gains import USUAL_PERIOD, Gains, filter_pole, lowered, make_gains
+from .gains import FLOOR, USUAL_PERIOD, Gains, filter_pole, lowered, make_gains
 from .laws import Laws
 from .learning import UNLIMITED, least_weight
 from .oscillation_watch import OscillationWatch
@@ -85,7 +85,8 @@ class TimedLoop(RobotCore):
         delay = self._times.delay(options.delay)
         pole = filter_pole(self._filter_time, period)
         told = self.dynamics.limits.armature  # 0 for "not given"
-        gains = make_gains(self._numbers, options.tool, told, self._scale, period, delay, pole, usual)
+        floor = (FLOOR if self._laws.drives is not None else 0.0) * self._scale
+        gains = make_gains(self._numbers, options.tool, told, self._scale, floor, period, delay, pole, usual)
         self._unlowered = gains
         self._laws.set_gains(lowered(gains, self._watch.factor))
         self._find_lead()
