@@ -271,7 +271,8 @@ class Answering(TimedLoop):
     def _stopping(self, state: RobotState, period: float) -> ControllerAnswer:
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         stamp, q, qd = state.stamp, state.position, state.velocity
-        stop = self._stop.update(state, period, self._laws.gains.stop, self.dynamics, self._far_stop)
+        laws = self._laws
+        stop = self._stop.update(state, period, laws.gains.stop, self.dynamics, self._far_stop, laws.rotors)
         if stop.reversed:
             names = ", ".join(self.model.joint_names[k] for k in stop.reversed)
             self._reason += (
@@ -361,8 +362,10 @@ class Answering(TimedLoop):
         moving = inverse_dynamics(self.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
         feedback = answer.total + answer.wrench - moving
         if self.phase not in UNTIL_HOLD:
-            friction = answer.law.friction
-            self._stop.note(feedback if friction is None else feedback - friction, period)
+            friction, stays = answer.law.friction, feedback
+            if self._laws.drives is not None:  # what the motion takes ends with it
+                stays = stays - self._drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
+            self._stop.note(stays if friction is None else stays - friction, period)
         rises = self.phase not in (STOPPING, STOPPED)
         noise: Array | float = 0.0
         if rises and self._filter_time and answer.mode == "computed_torque" and period > 0.0:

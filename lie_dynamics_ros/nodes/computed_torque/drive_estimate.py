@@ -163,6 +163,16 @@ class DriveEstimate:
 
     def compensation(self, velocity: Array, catch_up: Array | float = 0.0) -> Array:
         """Return the effort (n,) that friction at a desired velocity and the offset take [N m, N]."""
+        return self._friction(velocity, catch_up) + self._used()[:, 3] * self.scale
+
+    def moving(self, velocity: Array, acceleration: Array) -> Array:
+        """Return the effort (n,) that rotors and friction take in a motion, which ends with it [N m, N]."""
+        return self._friction(velocity, 0.0) + self.rotors * acceleration
+
+    def _friction(self, velocity: Array, catch_up: Array | float) -> Array:
+        used = self._used()
+        return (used[:, 1] * np.tanh(velocity / SMOOTH) + used[:, 2] * (velocity + catch_up)) * self.scale
+
+    def _used(self) -> Array:
         v = self.state.value
-        used = np.sign(v) * np.maximum(np.abs(v) - IGNORED, 0.0)
-        return (used[:, 1] * np.tanh(velocity / SMOOTH) + used[:, 2] * (velocity + catch_up) + used[:, 3]) * self.scale
+        return np.sign(v) * np.maximum(np.abs(v) - IGNORED, 0.0)

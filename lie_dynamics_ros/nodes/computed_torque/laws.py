@@ -164,9 +164,14 @@ class Laws:
         more = more + drives.rotors * acceleration
         return LawEffort(effort + more, qd, acceleration, more)
 
+    @property
+    def rotors(self) -> Array:
+        """Inertias (n,) of rotors that were learned [kg m^2, kg]."""
+        return self._zero if self.drives is None else self.drives.rotors
+
     def _floor(self) -> Array:
-        g, rotors = self.gains, self._zero if self.drives is None else self.drives.rotors
-        return np.minimum(g.floor, g.floor_cap * (g.floor_rotors + rotors))
+        g = self.gains
+        return np.minimum(g.floor, g.floor_cap * (g.floor_rotors + self.rotors))
 
     def damping(self, q: Array) -> Array:
         """Return about what each joint is damped by in mode computed_torque (n,) [N m s/rad, N s/m]."""
@@ -215,6 +220,7 @@ class Laws:
         Known friction is compensated at velocities of the plan, which is to be a function of time then.
         """
         plan = wanted.motion
-        damping = self.gains.stop.force(mass_matrix(self.model, q), wanted.rate, wanted.pull) + wanted.offset
+        damping = self.gains.stop.force(self._inertia(q), wanted.rate, wanted.pull) + wanted.offset
+        damping = damping + self.rotors * plan[2]
         law = LawEffort(inverse_dynamics(self.model, q, qd, plan[2]) + damping, qd, plan[2], damping)
         return law if self._friction is None or wanted.gives_way else self._with_friction(law, *plan)

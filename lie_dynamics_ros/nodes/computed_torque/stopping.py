@@ -141,10 +141,13 @@ class Stop:
         """Begin the way to rest anew, from where the robot is in the next state; braking at once where it is late."""
         self.state.plan, self.state.late = None, late
 
-    def update(self, state: RobotState, period: float, gains: StopGains, dynamics: Robot, far: Array) -> StopMotion:
+    def update(
+        self, state: RobotState, period: float, gains: StopGains, dynamics: Robot, far: Array, rotors: Array
+    ) -> StopMotion:
         """Return what is wanted at a state, ``period`` [s] after the one before.
 
-        The way to rest begins anew where the robot is farther from it than ``far`` (n,).
+        The way to rest begins anew where the robot is farther from it than ``far`` (n,). Joints have learned ``rotors``
+        (n,) besides what the dynamics know [kg m^2, kg].
         """
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
         reversal = self.reversal
@@ -160,7 +163,8 @@ class Stop:
                 soft = self._soft
                 braking = -gains.fastest * qd if s.late else None
                 s.plan = StopPlan(q, qd, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
-                s.begun, s.late, s.filter = stamp, False, gains.rates(mass_matrix(dynamics, q))
+                s.begun, s.late = stamp, False
+                s.filter = gains.rates(mass_matrix(dynamics, q) + np.diag(rotors))
             motion = s.plan.at((stamp - s.begun) * 1e-9)
         let_go = reversal.let_go if reversal.let_go.any() else None
         if let_go is not None:  # feedback by the other joints alone, else what they do for these may drive them
