@@ -356,7 +356,10 @@ class Answering(TimedLoop):
             acted = self._drive_history.mean(before, answer.stamp, self.lead - 5e8 * self._laws.gains.usual)
             acting, friction = answer.total + answer.wrench, answer.law.friction
             self._drive_history.add(answer.stamp, acting if friction is None else acting - friction)
+            known = self._drives.state.found
             self._drives.update(self.dynamics, answer.position, answer.velocity, answer.desired.velocity, acted, period)
+            if (self._drives.state.found != known).any():
+                self._suit_gains()
         if within(answer.velocity, self._thrown) != 1:
             return  # efforts from limit to limit bring it back
         moving = inverse_dynamics(self.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...core.arrays import Array
+from ...lie_dynamics.arrays import Mask
 from ...lie_dynamics.control.robots import Robot, inverse_dynamics, mass_matrix
 
 RATE = 80.0
@@ -40,6 +41,10 @@ IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3])
 """What is not compensated of them: with the exact model less than this is found."""
 SURE = 1.0
 """Standard deviations of the reflected inertia which are not believed."""
+NOTABLE = np.array([3e-4, 2e-3, 2e-3, 4e-3])
+"""What has to be found, beyond three standard deviations, before anything of a joint is used."""
+ENGAGING = 10.0
+"""Rate at which what was found is taken into use then [1/s]."""
 SMOOTH = 0.03
 """Speed at which dry friction is nearly whole [rad/s, m/s]."""
 
@@ -57,6 +62,10 @@ class DriveState:
         first of them as acceleration.
     push : ndarray, shape (n,)
         What sets joints going that do not follow, over the effort limits.
+    found : ndarray of bool, shape (n,)
+        Joints whose model was found to be wrong.
+    used : ndarray, shape (n,)
+        What part of the estimate is used: 0 while the model explains the efforts, else it rises to 1.
     begun : bool
         Whether the filters hold anything.
     """
@@ -67,6 +76,8 @@ class DriveState:
     first: Array = field(init=False)
     second: Array = field(init=False)
     push: Array = field(init=False)
+    found: Mask = field(init=False)
+    used: Array = field(init=False)
     begun: bool = False
 
     def __post_init__(self) -> None:
@@ -74,6 +85,8 @@ class DriveState:
         self.covariance = np.broadcast_to(np.diag(PRIOR**2), (self.size, 4, 4)).copy()
         self.first, self.second = np.zeros((2, 4, self.size))
         self.push = np.zeros(self.size)
+        self.found = np.zeros(self.size, dtype=bool)
+        self.used = np.zeros(self.size)
 
 
 class DriveEstimate:
@@ -146,7 +159,10 @@ class DriveEstimate:
         s.value = np.clip(value, self._lowest, HIGHEST_DRIVE)
         s.covariance = P - K[:, :, None] * PH[:, None, :]
         sure = s.value[:, 0] - SURE * np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
-        self.rotors = np.maximum(sure, 0.0) * self.scale
+        deviation = np.sqrt(np.maximum(s.covariance[:, range(4), range(4)], 0.0))
+        s.found = s.found | (np.abs(s.value) - 3.0 * deviation > NOTABLE).any(axis=1) | (s.push != 0.0)
+        s.used = np.where(s.found, np.minimum(1.0, s.used + ENGAGING * period), 0.0)
+        self.rotors = np.maximum(sure, 0.0) * self.scale * s.used
 
     def loosen(self, error: Array, rate: Array, period: float, bodies: Array) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
@@ -175,4 +191,4 @@ class DriveEstimate:
 
     def _used(self) -> Array:
         v = self.state.value
-        return np.sign(v) * np.maximum(np.abs(v) - IGNORED, 0.0)
+        return self.state.used[:, None] * np.sign(v) * np.maximum(np.abs(v) - IGNORED, 0.0)

@@ -125,6 +125,8 @@ class Laws:
     def _doubt_friction(self, velocity: Array, ahead: Array, period: float) -> None:
         """Compensate less of known friction where a joint runs ahead of its motion, as where it is known too large."""
         runs = np.sign(velocity) * ahead > AHEAD
+        if self.drives is not None:
+            runs &= self.drives.state.found
         step = np.where(runs, -DOUBT * self._trust, TRUST * (1.0 - self._trust))
         self._trust = np.clip(self._trust + min(period, 0.01) * step, 0.0, 1.0)
 
@@ -158,9 +160,11 @@ class Laws:
             return LawEffort(effort, qd, acceleration, self._zero)
         error, rate = desired.position - q, desired.velocity - qd
         M = self._inertia(q)
-        more = limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
+        loose = drives.loosen(error, rate, g.haste * period, np.diagonal(M))
+        if not drives.state.found.any():
+            return LawEffort(effort + loose, qd, acceleration, loose)
+        more = loose + limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
         more = more + drives.compensation(desired.velocity, g.converge * error)
-        more = more + drives.loosen(error, rate, g.haste * period, np.diagonal(M))
         more = more + drives.rotors * acceleration
         return LawEffort(effort + more, qd, acceleration, more)
 
@@ -171,7 +175,8 @@ class Laws:
 
     def _floor(self) -> Array:
         g = self.gains
-        return np.minimum(g.floor, g.floor_cap * (g.floor_rotors + self.rotors))
+        used = self._zero if self.drives is None else self.drives.state.used
+        return used * np.minimum(g.floor, g.floor_cap * (g.floor_rotors + self.rotors))
 
     def damping(self, q: Array) -> Array:
         """Return about what each joint is damped by in mode computed_torque (n,) [N m s/rad, N s/m]."""

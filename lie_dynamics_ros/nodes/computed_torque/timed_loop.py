@@ -85,7 +85,8 @@ class TimedLoop(RobotCore):
         delay = self._times.delay(options.delay)
         pole = filter_pole(self._filter_time, period)
         told = self.dynamics.limits.armature  # 0 for "not given"
-        floor = (FLOOR if self._laws.drives is not None else 0.0) * self._scale
+        drives = self._laws.drives
+        floor = (0.0 if drives is None else FLOOR * drives.state.found) * self._scale
         gains = make_gains(self._numbers, options.tool, told, self._scale, floor, period, delay, pole, usual)
         self._unlowered = gains
         self._laws.set_gains(lowered(gains, self._watch.factor))
