@@ -39,6 +39,8 @@ from .trajectories.trajectory_player import TrajectoryPlayer
 
 PATH_MODES = ("computed_torque", "passivity_based", "adaptive")
 """Modes that follow motions of joints; by the first one a robot comes to rest where none is in force."""
+LEARNING_MODES = ("computed_torque", "passivity_based")
+"""Modes that find what the model does not know of the drives."""
 BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
 """By which law motions of these come to rest before a mode begins that follows no path; others by the first."""
 NOISE_SWING = 2.0
@@ -352,7 +354,11 @@ class Answering(TimedLoop):
             self._drives.forget()
             return
         period = (answer.stamp - before) * 1e-9
-        if self._laws.drives is not None:
+        learns = answer.mode in LEARNING_MODES and answer.phase not in UNTIL_HOLD
+        if self._laws.drives is not None and not learns:
+            self._drive_history.forget()
+            self._drives.forget()
+        elif self._laws.drives is not None:
             acted = self._drive_history.mean(before, answer.stamp, self.lead - 5e8 * self._laws.gains.usual)
             acting, friction = answer.total + answer.wrench, answer.law.friction
             self._drive_history.add(answer.stamp, acting if friction is None else acting - friction)

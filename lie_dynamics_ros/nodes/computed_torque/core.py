@@ -125,7 +125,7 @@ class ComputedTorqueCore(Following):
             self.friction,
             self.fastest,
         )
-        laws.drives = self._drives if options.learn_drives and self.motors is None else None
+        laws.drives, laws.finds = (self._drives if self.motors is None else None), options.learn_drives
         if before is not None and keeps and before.options.numbers["ki"] == options.numbers["ki"]:
             laws.pid.integral = before._laws.pid.integral
         self.options, self.dynamics, self._laws, self._numbers = options, dynamics, laws, numbers

@@ -41,8 +41,8 @@ IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3])
 """What is not compensated of them: with the exact model less than this is found."""
 SURE = 1.0
 """Standard deviations of the reflected inertia which are not believed."""
-NOTABLE = np.array([3e-4, 2e-3, 2e-3, 4e-3])
-"""What has to be found, beyond three standard deviations, before anything of a joint is used."""
+NOTABLE, SHARE = 3e-4, 0.2
+"""Reflected inertia, over the effort limit and over that of the bodies, which has to be found before any is used."""
 ENGAGING = 10.0
 """Rate at which what was found is taken into use then [1/s]."""
 SMOOTH = 0.03
@@ -140,7 +140,8 @@ class DriveEstimate:
         s.second = s.second + share * (passed - s.second)
         z, rest, sign, velocity = s.second
         H = np.stack([z, sign, velocity, np.ones_like(z)], axis=1)
-        y = rest - mass_matrix(model, q) @ z / self.scale
+        M = mass_matrix(model, q)
+        y = rest - M @ z / self.scale
         P = s.covariance
         P[:, range(4), range(4)] = np.minimum(P[:, range(4), range(4)] + DRIFT**2 * period, PRIOR**2)
         innovation = y - (H * s.value).sum(axis=1)
@@ -159,21 +160,23 @@ class DriveEstimate:
         s.value = np.clip(value, self._lowest, HIGHEST_DRIVE)
         s.covariance = P - K[:, :, None] * PH[:, None, :]
         sure = s.value[:, 0] - SURE * np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
-        deviation = np.sqrt(np.maximum(s.covariance[:, range(4), range(4)], 0.0))
-        s.found = s.found | (np.abs(s.value) - 3.0 * deviation > NOTABLE).any(axis=1) | (s.push != 0.0)
+        deviation = np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
+        s.found = s.found | (s.value[:, 0] - 3.0 * deviation > NOTABLE + SHARE * np.diagonal(M) / self.scale)
         s.used = np.where(s.found, np.minimum(1.0, s.used + ENGAGING * period), 0.0)
         self.rotors = np.maximum(sure, 0.0) * self.scale * s.used
 
-    def loosen(self, error: Array, rate: Array, period: float, bodies: Array) -> Array:
+    def loosen(self, error: Array, rate: Array, period: float, bodies: Array, finds: bool = False) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
         It begins with what moves the inertia (n,) that joints are known to have, in case that is all, and grows faster
-        as long as nothing moves.
+        as long as nothing moves. Joints whose model was found to be wrong are pushed; where it ``finds``, others too,
+        whose model is taken to be wrong then.
         """
         s = self.state
-        stuck = (np.abs(error) > BEHIND) & (error * rate > -APPROACH * error * error)
+        stuck = (s.found | finds) & (np.abs(error) > BEHIND) & (error * rate > -APPROACH * error * error)
         faster = np.minimum(PUSH, GENTLE * bodies / self.scale + GROWTH * np.abs(s.push))
         grown = np.clip(s.push + faster * period * np.sign(error), -LARGEST_PUSH, LARGEST_PUSH)
+        s.found = s.found | stuck
         s.push = np.where(stuck, grown, s.push * math.exp(-FADING * period))
         return s.push * self.scale
 

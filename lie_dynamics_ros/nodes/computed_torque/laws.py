@@ -86,7 +86,8 @@ class Laws:
         self._free_speed = FREE_SPEED * fastest
         self.gains: Gains
         self._differ = False  # whether rates of damping differ between joints
-        self.drives: DriveEstimate | None = None  # of mode passivity_based, where drives are learned
+        self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
+        self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
     def set_gains(self, gains: Gains) -> None:
@@ -160,9 +161,9 @@ class Laws:
             return LawEffort(effort, qd, acceleration, self._zero)
         error, rate = desired.position - q, desired.velocity - qd
         M = self._inertia(q)
-        loose = drives.loosen(error, rate, g.haste * period, np.diagonal(M))
+        loose = drives.loosen(error, rate, g.haste * period, np.diagonal(M), self.finds)
         if not drives.state.found.any():
-            return LawEffort(effort + loose, qd, acceleration, loose)
+            return LawEffort(effort, qd, acceleration, self._zero)
         more = loose + limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
         more = more + drives.compensation(desired.velocity, g.converge * error)
         more = more + drives.rotors * acceleration
@@ -215,7 +216,7 @@ class Laws:
             if self.drives is not None:
                 damping = damping + self.drives.rotors * r.acceleration + self.drives.compensation(desired.velocity)
                 damping = damping + self.drives.loosen(
-                    desired.position - q, desired.velocity - qd, period, np.diagonal(M)
+                    desired.position - q, desired.velocity - qd, period, np.diagonal(M), self.finds
                 )
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 

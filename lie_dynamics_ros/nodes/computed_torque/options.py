@@ -64,8 +64,8 @@ CONTROL_SETTINGS = (
     ),
     Setting(
         "learn_drives",
-        True,
-        "Modes computed_torque and passivity_based learn rotors, friction and load that the URDF does not give.",
+        False,
+        "Modes computed_torque and passivity_based learn friction and load, too, and push joints that do not follow.",
     ),
     Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
     Setting(
