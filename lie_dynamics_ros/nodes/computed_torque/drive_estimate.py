@@ -41,7 +41,7 @@ IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3])
 """What is not compensated of them: with the exact model less than this is found."""
 SURE = 1.0
 """Standard deviations of the reflected inertia which are not believed."""
-NOTABLE, SHARE = 3e-4, 0.2
+NOTABLE, BODY_SHARE = 3e-4, 0.2
 """Reflected inertia, over the effort limit and over that of the bodies, which has to be found before any is used."""
 ENGAGING = 10.0
 """Rate at which what was found is taken into use then [1/s]."""
@@ -161,7 +161,7 @@ class DriveEstimate:
         s.covariance = P - K[:, :, None] * PH[:, None, :]
         sure = s.value[:, 0] - SURE * np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
         deviation = np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
-        s.found = s.found | (s.value[:, 0] - 3.0 * deviation > NOTABLE + SHARE * np.diagonal(M) / self.scale)
+        s.found = s.found | (s.value[:, 0] - 3.0 * deviation > NOTABLE + BODY_SHARE * np.diagonal(M) / self.scale)
         s.used = np.where(s.found, np.minimum(1.0, s.used + ENGAGING * period), 0.0)
         self.rotors = np.maximum(sure, 0.0) * self.scale * s.used
 

@@ -25,7 +25,7 @@ from .trajectories.trajectory_player import Desired
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
-AHEAD = 2e-3
+RUN_AHEAD = 2e-3
 """How far ahead of its motion a joint says that known friction is less [rad, m]."""
 DOUBT, TRUST = 50.0, 0.5
 """Rates at which less of it is compensated then, and at which all of it again [1/s]."""
@@ -125,7 +125,7 @@ class Laws:
 
     def _doubt_friction(self, velocity: Array, ahead: Array, period: float) -> None:
         """Compensate less of known friction where a joint runs ahead of its motion, as where it is known too large."""
-        runs = np.sign(velocity) * ahead > AHEAD
+        runs = np.sign(velocity) * ahead > RUN_AHEAD
         if self.drives is not None:
             runs &= self.drives.state.found
         step = np.where(runs, -DOUBT * self._trust, TRUST * (1.0 - self._trust))

@@ -14,7 +14,6 @@ from ...core.setting import Setting
 from ...lie_dynamics.control import VelocityFilter
 from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import read_efforts
-from .publishers import RATE_RATIO
 from .state_reader import JointStateReader
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ MOST_PARTS = 16
 LONGEST_WAIT = 1_000_000_000
 """Longest silence in which other states are waited for [ns], however old those that are put together may be."""
 
+RATE_RATIO = 1.7
+"""A publisher that sends so many times as often as another is the faster of the two."""
 AGE_LIMIT = Setting(
     "joint_age_limit",
     0.1,

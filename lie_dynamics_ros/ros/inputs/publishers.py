@@ -11,11 +11,10 @@ from rclpy.subscription import Subscription
 
 from ..wire import qos
 from ..wire.compatibility import GID, MOST_COUNTED, UNKNOWN, tell_message_info, with_publisher
+from .partial_states import RATE_RATIO
 
 MOST_NAMES = 1000
 """Joints that are kept of each publisher."""
-RATE_RATIO = 1.7
-"""A publisher that sends so many times as often as another is the faster of the two."""
 RATE_COUNT = 64
 """Messages, at least, from which rates are compared."""
 RATE_TIME = 1.0
