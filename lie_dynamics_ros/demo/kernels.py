@@ -8,7 +8,7 @@ from ..lie_dynamics.engine.__main__ import main
 
 NEEDED = frozenset((
     "advance_pose", "axis_is_stable", "check_state", "comes_to_rest_within", "coriolis_product", "covariances",
-    "digest", "filter_velocity", "follow", "forward_dynamics", "forward_kinematics", "gravity_force",
+    "filter_velocity", "follow", "forward_dynamics", "forward_kinematics", "gravity_force",
     "gravity_force_batch", "inverse_dynamics", "inverse_dynamics_batch", "inverse_dynamics_unloaded",
     "jacobian_and_rate", "keeps_limits", "learn", "linear_law", "mass_matrix", "mass_matrix_batch", "momentum_terms",
     "motion_bounds", "nearest_within", "parallel_damping", "pose_error", "refine", "settle", "simulate",
