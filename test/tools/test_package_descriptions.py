@@ -31,8 +31,8 @@ NOT_IMPORTED = {"lifecycle_msgs", "lie_dynamics_interfaces"}
 KEYS = {"yaml": "python3-yaml", "numpy": "python3-numpy", "scipy": "python3-scipy", "numba": "python3-numba",
         "matplotlib": "python3-matplotlib"}  # fmt: skip
 BY_PIP = {"jax", "llvmlite", "mujoco", "pkg_resources", "rich", "rosbags", "setuptools", "toppra", "torch",
-          "trimesh", "typing_extensions", "viser"}  # fmt: skip
-"""Comes with numba, for type checkers alone, or is optional and named in the extras of setup.py."""
+          "trimesh", "typing_extensions", "viser", "websockets"}  # fmt: skip
+"""Comes with numba or viser, for type checkers alone, or is optional and named in the extras of setup.py."""
 
 
 @pytest.fixture(scope="module")
