@@ -170,7 +170,8 @@ def offered(bench, name):
 def opened(bench, name, but=()):
     """The same, but for types that begin so."""
     graph = bench.node
-    if (name, bench.namespace) not in graph.get_node_names_and_namespaces():
+    there = {node for node, namespace in graph.get_node_names_and_namespaces() if namespace == bench.namespace}
+    if name not in there:
         return set()
     pairs = [
         pair
@@ -179,7 +180,9 @@ def opened(bench, name, but=()):
             graph.get_subscriber_names_and_types_by_node,
             graph.get_service_names_and_types_by_node,
         )
-        for pair in ask(name, bench.namespace)
+        for node in {name, f"_{name}_requests"} & there  # the hidden one takes its long requests
+        for pair in ask(node, bench.namespace)
     ]
-    found = {topic for topic, types in pairs if not types[0].startswith(tuple(but))}
+    own = f"/_{name}_requests/"  # what each node has
+    found = {topic for topic, types in pairs if own not in topic and not types[0].startswith(tuple(but))}
     return {topic.replace(f"{bench.namespace}/{name}/", "~/").removeprefix(f"{bench.namespace}/") for topic in found}

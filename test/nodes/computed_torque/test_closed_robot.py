@@ -85,6 +85,8 @@ def test_lost_loops_stop_the_motors_until_they_are_found_again():
     lost = driver.send(beyond, rates)
     assert core.phase == "stopping" and core.reason.startswith("the loops are lost: ")
     assert not core.goals.active and np.isfinite(lost.effort).all() and (np.abs(lost.effort) <= core.limit).all()
+    for k in range(1, 21):  # its plan begins without a step of the acceleration
+        lost = driver.send(beyond + k * 1e-3 * np.array(rates), rates)
     braking = lost.law.effort - core.dynamics.gravity_force(beyond)
     np.testing.assert_allclose(core.dynamics.gravity_force(beyond), core.dynamics.gravity_force(START), atol=1e-12)
     assert braking @ rates < 0.0, "the stop takes energy out of the motors"
