@@ -80,7 +80,7 @@ setup(
         "mjcf": ["mujoco>=3.3"],
         "torch": ["torch>=2.4"],
         "jax": ["jax>=0.4.36"],
-        "view": ["viser>=1.1,<2"],
+        "view": ["viser>=1.1,<2", "pycollada"],
         "bags": ["rosbags>=0.11", "matplotlib"],
         "cluster": ["dask[array,distributed]>=2024.8"],
         "test": [
@@ -98,6 +98,7 @@ setup(
             "toppra>=0.6.2",
             "rosbags>=0.11",
             "viser>=1.1,<2",
+            "pycollada",
             "dask[array,distributed]>=2024.8",
         ],
         "docs": [
