@@ -8,6 +8,7 @@ come to one end, with a code and a short text; what is cancelled ends in time; n
 from __future__ import annotations
 
 import warnings
+from array import array
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -86,23 +87,31 @@ def random_trajectory(rng: np.random.Generator, position: np.ndarray, now: int) 
         q = np.clip(home, -3, 3) + rng.normal(0, reach, size)
         qd = rng.normal(0, reach, size) if rng.random() < 0.98 else ()
         point = SimpleNamespace(
-            positions=list(q), velocities=list(qd), accelerations=[], effort=[], time_from_start=_time(int(t * 1e9))
+            positions=_array(q),
+            velocities=_array(qd),
+            accelerations=_array(),
+            effort=_array(),
+            time_from_start=_time(int(t * 1e9)),
         )
         points.append(point)
     if rng.random() < 0.6:
-        points[-1].velocities = [0.0] * len(points[-1].velocities)
+        points[-1].velocities = _array(np.zeros(len(points[-1].velocities)))
     if rng.random() < 0.3:
         for point in points:
-            point.accelerations = list(rng.normal(0, reach, size))
+            point.accelerations = _array(rng.normal(0, reach, size))
     if rng.random() < 0.3:
         for point in points:
-            point.effort = list(rng.normal(0, 3.0, size))
+            point.effort = _array(rng.normal(0, 3.0, size))
     start = 0 if rng.random() < 0.5 else now + int(rng.normal(0, 3e8))
     header = SimpleNamespace(stamp=_time(max(0, start)))
     message = SimpleNamespace(header=header, joint_names=chosen, points=points)
     for _ in range(int(rng.choice([0, 0, 0, 1, 2]))):
         _spoil(rng, message)
     return message
+
+
+def _array(values: Any = ()) -> array[float]:
+    return array("d", values)  # as the messages have them
 
 
 def _time(ns: int) -> Any:

@@ -161,7 +161,9 @@ class Stop:
         else:
             if s.plan is None or within(s.plan.at((stamp - s.begun) * 1e-9)[0] - q, far) != 1:
                 soft = self._soft
-                braking = -gains.fastest * qd if s.late else None
+                # One that begins anew under way brakes at once: begun at each state, it would never come to braking.
+                hurry = gains.fastest if s.late else gains.plan
+                braking = None if s.plan is None and not s.late else -hurry * qd
                 s.plan = StopPlan(q, qd, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
                 s.begun, s.late = stamp, False
                 s.filter = gains.rates(mass_matrix(dynamics, q) + np.diag(rotors))
