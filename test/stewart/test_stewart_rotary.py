@@ -132,7 +132,7 @@ def test_pose_from_angles_is_exact_and_no_mode_is_missing(rng):
             return np.linalg.norm(Rotation.from_rotvec(x[:3]).apply(ends) + x[3:] - tips, axis=1) - rods
 
         found = []
-        for _ in range(150):
+        for _ in range(75):
             start = np.r_[rng.uniform(-np.pi, np.pi, 3), rng.uniform(-0.15, 0.15, 3)]
             close = least_squares(gaps, start, xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=60)
             if np.abs(close.fun).max() < 1e-11:
