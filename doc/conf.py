@@ -1,7 +1,7 @@
 """The documentation site, from the pages of this folder: ``make docs``.
 
-Sphinx with MyST for the pages, sphinx-gallery for examples/, and three small extensions in the folder site/: the API,
-formulas, and links to files that are not pages.
+Sphinx with MyST for the pages, sphinx-gallery for examples/, and small extensions in the folder site/: the API,
+parameters, formulas, and links to files that are not pages.
 """
 
 import os
@@ -28,6 +28,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "api",
     "formulas",
+    "parameters",
     "sources",
 ]
 exclude_patterns = ["_build", "site", "figures", "examples/*.md5", "examples/*.ipynb", "examples/*.py"]

@@ -8,40 +8,13 @@ import pytest
 import yaml
 from node_robots import ARM
 
-from lie_dynamics_ros.nodes.closed_loop import node as closed_loop
-from lie_dynamics_ros.nodes.computed_torque import node as computed_torque
-from lie_dynamics_ros.nodes.contact import node as contact
-from lie_dynamics_ros.nodes.hybrid_dynamics import node as hybrid_dynamics
 from lie_dynamics_ros.nodes.interfaces import COMMON as EVERY_NODE
 from lie_dynamics_ros.nodes.interfaces import INTERFACES
-from lie_dynamics_ros.nodes.inverse_dynamics import node as inverse_dynamics
-from lie_dynamics_ros.nodes.simulated_robot import node as simulated_robot
-from lie_dynamics_ros.nodes.simulated_stewart import node as simulated_stewart
-from lie_dynamics_ros.nodes.stewart_command import node as stewart_command
-from lie_dynamics_ros.nodes.stewart_pose import node as stewart_pose
-from lie_dynamics_ros.nodes.tool_wrench import node as tool_wrench
-from lie_dynamics_ros.nodes.viewer import node as viewer
-from lie_dynamics_ros.ros.node.described_node import DESCRIPTION_SETTINGS
-from lie_dynamics_ros.ros.node.managed_node import COMMON_SETTINGS
+from lie_dynamics_ros.nodes.parameters import main, node_settings, parameter_table
 from lie_dynamics_ros.ros.node.parameters import make_descriptor
 
 ROOT = Path(__file__).resolve().parents[3]
-DESCRIBED = (*COMMON_SETTINGS, *DESCRIPTION_SETTINGS)
-ALL = {
-    "closed_loop": (*DESCRIBED, *closed_loop.SETTINGS),
-    "computed_torque": (*DESCRIBED, *computed_torque.SETTINGS),
-    "contact": (*DESCRIBED, *contact.SETTINGS),
-    "hybrid_dynamics": (*DESCRIBED, *hybrid_dynamics.SETTINGS),
-    "inverse_dynamics": (*DESCRIBED, *inverse_dynamics.SETTINGS),
-    "simulated_robot": (*COMMON_SETTINGS, *simulated_robot.SETTINGS),
-    "simulated_stewart": (*COMMON_SETTINGS, *simulated_stewart.SETTINGS),
-    "tool_wrench": (*DESCRIBED, *tool_wrench.SETTINGS),
-    "viewer": (*DESCRIBED, *viewer.SETTINGS),
-    "stewart_command": (*COMMON_SETTINGS, *stewart_command.SETTINGS),
-    "stewart_pose": (*COMMON_SETTINGS, *stewart_pose.SETTINGS),
-}
-# A node's own takes the place of a common one of the same name.
-NODES = {name: tuple({setting.name: setting for setting in settings}.values()) for name, settings in ALL.items()}
+NODES = {name: node_settings(name) for name in INTERFACES}
 each_node = pytest.mark.parametrize("name", NODES)
 
 
@@ -61,20 +34,21 @@ def test_the_parameter_file_gives_every_default(name):
 
 
 @each_node
-def test_the_page_names_every_parameter_with_its_rule(name):
+def test_the_page_shows_the_table_of_what_the_node_declares(name):
     page = (ROOT / "doc" / "nodes" / f"{name}.md").read_text()
-    marks = {"any time": "", "while unconfigured": "u", "at start": "s"}
+    assert f"```{{parameters}} {name}\n" in page
+    table = parameter_table(name)
+    marks = {"any time": "", "while unconfigured": "unconfigured", "at start": "start"}
     for setting in NODES[name]:
-        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{setting.name}` |")]
-        default, mark = (cell.strip() for cell in row.split("|")[2:4])
-        assert mark == marks[setting.when], row
-        if not default.startswith("the package"):
-            assert yaml.safe_load(default.strip("`")) == setting.default, row
+        (row,) = [line for line in table.splitlines() if line.startswith(f"| `{setting.name}` |")]
+        default, mark, meaning = (cell.strip() for cell in re.split(r"(?<!\\)\|", row)[2:5])
+        assert mark == marks[setting.when] and len(meaning) > 8, row
+        assert yaml.safe_load(default.strip("`")) == setting.default, row
 
 
 @each_node
-def test_every_number_has_a_range_that_descriptor_and_page_give(name):
-    page = (ROOT / "doc" / "nodes" / f"{name}.md").read_text().splitlines()
+def test_every_number_has_a_range_that_descriptor_and_table_give(name):
+    table = parameter_table(name).splitlines()
     for setting in NODES[name]:
         number = setting.default[0] if isinstance(setting.default, list) else setting.default
         if isinstance(number, (bool, str)):
@@ -83,9 +57,16 @@ def test_every_number_has_a_range_that_descriptor_and_page_give(name):
         descriptor = make_descriptor(setting)
         (given,) = descriptor.integer_range if isinstance(number, int) else descriptor.floating_point_range
         assert (given.from_value, given.to_value) == (setting.low, setting.high)
-        (row,) = [line for line in page if line.startswith(f"| `{setting.name}` |")]
-        ranges = re.findall(r"(-?[\d.]+(?:e-?\d+)?) to (-?[\d.]+(?:e-?\d+)?)", row)
+        (row,) = [line for line in table if line.startswith(f"| `{setting.name}` |")]
+        ranges = re.findall(r"Range: (-?[\d.]+(?:e-?\d+)?) to (-?[\d.]+(?:e-?\d+)?)\.", row)
         assert (setting.low, setting.high) in [(float(low), float(high)) for low, high in ranges], row
+
+
+def test_tables_are_printed_by_the_names_of_nodes(capsys):
+    assert main(["contact"]) == 0
+    assert capsys.readouterr().out == parameter_table("contact") + "\n"
+    with pytest.raises(ValueError, match="no node is named 'contacts'; expected one of: closed_loop, "):
+        parameter_table("contacts")
 
 
 @each_node
