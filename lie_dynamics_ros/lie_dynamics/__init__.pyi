@@ -10,6 +10,7 @@ from . import identification as identification
 from . import lie as lie
 from . import model as model
 from . import optimal as optimal
+from . import plots as plots
 from . import reference as reference
 from . import simulation as simulation
 from . import stewart as stewart

@@ -1,13 +1,18 @@
-"""How models and results show themselves: `repr` on a few lines, and tables in notebooks."""
+"""How models and results show themselves: `repr` on a few lines, tables in notebooks, and pictures."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_NUMBERS = 8
 """Larger arrays are shown by their shapes."""
@@ -21,6 +26,29 @@ def shown(cls: _Class) -> _Class:
     cls.__repr__ = _text  # type: ignore[method-assign, assignment]
     cls._repr_html_ = _table  # type: ignore[attr-defined]
     return cls
+
+
+def pictures() -> Any:
+    """Return the module `plots`, found when a picture is made: it knows what it draws, which does not know it."""
+    return import_module(f"{__package__}.plots")
+
+
+class Plotted:
+    """A motion that draws itself."""
+
+    def plot(self, names: Sequence[str] = ()) -> Figure:
+        """Draw positions, rates, accelerations and efforts over time; see `plots.plot_motion`. It needs matplotlib."""
+        figure: Figure = pictures().plot_motion(self, names)
+        return figure
+
+
+class Drawn:
+    """A platform on six legs that draws itself."""
+
+    def show(self, pose: npt.ArrayLike | None = None) -> Figure:
+        """Draw the platform in a pose (4, 4), at home when left out; see `plots.plot_legs`. It needs matplotlib."""
+        figure: Figure = pictures().plot_legs(self, pose)
+        return figure
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -13,7 +13,7 @@ from ..lie import se3, so3
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
-from ..shown import shown
+from ..shown import Plotted, shown, table, value_text
 from .hermite import hermite, powers
 
 
@@ -27,7 +27,7 @@ class TrajectoryPoint:
     qdd: Array
 
 
-class Trajectory:
+class Trajectory(Plotted):
     """A motion through way points.
 
     Between two points the motion is q0 exp(u(t)), with u a polynomial in the tangent space of q0 on each joint: linear
@@ -83,6 +83,11 @@ class Trajectory:
     def __repr__(self) -> str:
         kind = {1: "linear", 3: "cubic", 5: "quintic"}[self.order]
         return f"<Trajectory of {self.model.name!r}: {len(self.times)} points in {self.duration:.6g} s, {kind}>"
+
+    def _repr_html_(self) -> str:
+        """Return the way points as a table for notebooks."""
+        rows = [(value_text(float(time)), value_text(q)) for time, q in zip(self.times, self.q, strict=True)]
+        return table(repr(self)[1:-1], ("time", "q"), rows)
 
     @property
     def duration(self) -> float:

@@ -14,12 +14,12 @@ from ..lie._arrays import as_numbers, count_of, number_of
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
-from ..shown import shown
+from ..shown import Plotted, shown
 
 
 @shown
 @dataclass(frozen=True, eq=False)
-class Recording:
+class Recording(Plotted):
     """A filtered recording of n samples.
 
     Attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,14 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..errors import InputError
 from ..lie import SpatialInertia
-from ..shown import table, value_text
+from ..shown import pictures, table, value_text
 from . import layout
 from .coupling import MimicCoupling
 from .pack import get_inertia, with_columns
 from .structure import Frame, Joint, JointLimits
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class ModelData:
@@ -142,6 +145,19 @@ class ModelData:
             rows.append((joint.name, joint.type.kind, joint.parent_body, joint.body, mass, position, *most))
         head = ("joint", "type", "from", "body", "mass", "position", "velocity", "effort")
         return table(repr(self)[1:-1], head, rows)
+
+    def show(self, q: npt.ArrayLike | None = None) -> Figure:
+        """Draw the robot in a configuration (nq,), neutral when left out; see `plots.plot_model`. It needs matplotlib.
+
+        Raises
+        ------
+        InputError
+            For a configuration of another shape, or NaN.
+        ImportError
+            Without matplotlib.
+        """
+        figure: Figure = pictures().plot_model(self, q)
+        return figure
 
     @property
     def joint_names(self) -> tuple[str, ...]:

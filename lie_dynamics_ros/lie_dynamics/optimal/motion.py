@@ -17,7 +17,7 @@ from ..model.arguments import validate_model
 from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
-from ..shown import shown
+from ..shown import Plotted, shown
 from .bounds import Bound, MotionCost, make_bounds, rate_bound, require_within
 from .chart import to_chart
 from .interior_point import CENTRAL, FIRST, InteriorPoint, predicted_gain, solve
@@ -42,7 +42,7 @@ class OptimalMotionError(LieDynamicsError):
 
 @shown
 @dataclass(frozen=True, eq=False)
-class OptimalMotion:
+class OptimalMotion(Plotted):
     """A motion whose cost is least among its neighbours, as far as `residual` tells.
 
     Attributes

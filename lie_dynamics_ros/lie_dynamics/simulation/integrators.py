@@ -15,14 +15,14 @@ from ..lie import se3, so3
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
-from ..shown import shown
+from ..shown import Plotted, shown
 
 Acceleration = Callable[[float, Array, Array], npt.ArrayLike]
 
 
 @shown
 @dataclass(frozen=True, eq=False)
-class Motion:
+class Motion(Plotted):
     """States of a motion: `time` (n + 1) [s], `q` (n + 1, nq), `qd` (n + 1, nv)."""
 
     time: Array

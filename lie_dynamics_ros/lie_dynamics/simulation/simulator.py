@@ -18,7 +18,7 @@ from ..model.arguments import require_model
 from ..model.configuration import by_name, checked, require_finite
 from ..model.model import Model
 from ..model.pack import copied
-from ..shown import shown
+from ..shown import Plotted, shown
 from .integrators import integrate_motion
 from .joint_physics import JointPhysics, drive_forces, joint_forces
 from .kernels import simulation as kernels
@@ -31,7 +31,7 @@ _METHODS = {"semi_implicit": kernels.SEMI_IMPLICIT, "rkmk4": kernels.RKMK4, "var
 
 @shown
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(Plotted):
     """A simulated motion.
 
     Attributes

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,14 @@ from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...model.model import Model
-from ...shown import shown
+from ...shown import pictures, shown
 from ...texts import LARGEST
 from ..constraint_set import ConstraintSet
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
 from .travel import TravelLeft, travel_left
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -79,6 +82,11 @@ class Mechanism:
     def output(self, q: npt.ArrayLike) -> Array:
         """Return what the motors move, as `configuration` takes it; the `pose` unless a mechanism says otherwise."""
         return self.pose(q)
+
+    def show(self, q: npt.ArrayLike | None = None) -> Figure:
+        """Draw the mechanism in a configuration (nq,), at home when left out. It needs matplotlib."""
+        figure: Figure = pictures().plot_model(self.model, self.q if q is None else q, self.constraints)
+        return figure
 
     def configuration(self, output: npt.ArrayLike) -> Array:
         """Return the closed configuration (..., nq) that has an output, legs bent as they are at home.

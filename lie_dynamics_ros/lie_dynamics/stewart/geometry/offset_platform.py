@@ -23,7 +23,7 @@ import numpy.typing as npt
 from ...arrays import Array
 from ...lie import se3, so3
 from ...lie._arrays import numbers
-from ...shown import shown
+from ...shown import Drawn, shown
 from ...texts import LARGEST
 from ..errors import StewartError
 from . import inverse_kinematics as ik
@@ -40,7 +40,7 @@ _ALONG = 1e-9
 
 @shown
 @dataclass(frozen=True, eq=False, init=False)
-class OffsetPlatform:
+class OffsetPlatform(Drawn):
     """A Gough-Stewart platform with offset universal (Cardan) joints at both ends of its legs (6-UCU).
 
     Parameters

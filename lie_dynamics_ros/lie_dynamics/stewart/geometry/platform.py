@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...shown import shown
+from ...shown import Drawn, shown
 from ...texts import quoted
 from ..errors import ArchitecturalSingularityError, StewartError, StewartWarning
 from . import inverse_kinematics as ik
@@ -39,7 +39,7 @@ _SUSPICIOUS_SIZE = 50.0
 
 @shown
 @dataclass(frozen=True, eq=False, init=False)
-class StewartPlatform:
+class StewartPlatform(Drawn):
     """Geometry of a Gough-Stewart platform; immutable, compared by identity.
 
     Parameters

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from ...arrays import Array
 from ...lie import se3
 from ...lie._arrays import numbers
-from ...shown import shown
+from ...shown import Drawn, shown
 from ...texts import LARGEST
 from ..errors import StewartError
 from . import inverse_kinematics as ik
@@ -50,7 +50,7 @@ BRANCHES = np.array(list(product((0, 1), repeat=N_LEGS)))
 
 @shown
 @dataclass(frozen=True, eq=False, init=False)
-class RotaryPlatform:
+class RotaryPlatform(Drawn):
     """Geometry of a platform on six rotary legs; immutable, compared by identity.
 
     Parameters
