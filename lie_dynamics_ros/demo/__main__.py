@@ -27,7 +27,7 @@ from .processes import Children
 from .reports import Reports
 from .showcase import Showcase
 from .stewart.showcase import StewartShowcase
-from .view import check_view, start_view
+from .view import await_browser, check_view, start_view
 from .watch import watch
 
 OWN_ROBOT = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
@@ -94,6 +94,7 @@ def _demo(options: argparse.Namespace) -> int:
                 showcase.start(children)
             if options.view:
                 print(f"watch it at {start_view(showcases, children)}")
+                await_browser()
             reports = watch(showcases, children, options.seconds)
             failed = {node: code for node, code in children.stop().items() if code}
             shortfalls = reports.faults()

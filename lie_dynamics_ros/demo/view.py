@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import select
+import sys
 import time
 from collections.abc import Sequence
 
@@ -19,6 +21,8 @@ PATIENCE = 600.0
 """Longest wait for the page [s], while the node runs: others may use the machine."""
 SAID = 10.0
 """After how long it is said that the page is waited for [s], again and again."""
+OPENING = 60.0
+"""Longest wait for somebody to open the page [s]."""
 
 
 def check_view() -> None:
@@ -50,3 +54,16 @@ def start_view(showcases: Sequence[Showcase], children: Children) -> str:
             print(f"waiting for the page, {time.monotonic() - start:.0f} s so far ...", flush=True)
         time.sleep(0.05)
     return said[1]
+
+
+def await_browser() -> None:
+    """Wait until somebody at a terminal says that the page is open, a minute at most; elsewhere go on at once."""
+    if not sys.stdin.isatty():
+        return
+    print(f"open it, then press Enter; the show begins after {OPENING:.0f} s in any case", flush=True)
+    end = time.monotonic() + OPENING
+    while time.monotonic() < end:
+        interruption.check()
+        if select.select([sys.stdin], [], [], 0.2)[0]:
+            sys.stdin.readline()
+            return

@@ -67,3 +67,23 @@ def test_a_page_is_waited_for_as_long_as_its_node_runs_and_that_is_said(monkeypa
     over = opens_at or ended_at or view.PATIENCE
     assert now[0] == pytest.approx(over, abs=2.0)
     assert capsys.readouterr().out.count("waiting for the page") == pytest.approx(over / view.SAID, abs=1.0)
+
+
+@pytest.mark.parametrize("at", [None, 0.0, 5.0])
+def test_the_show_begins_when_the_page_is_open_or_after_a_minute(monkeypatch, capsys, at):
+    now, read = [0.0], []
+
+    def wait(streams, _w, _x, seconds):
+        now[0] += seconds
+        return ([streams[0]] if at is not None and now[0] > at else [], [], [])
+
+    keys = SimpleNamespace(isatty=lambda: True, readline=lambda: read.append(True))
+    monkeypatch.setattr(view, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(view, "select", SimpleNamespace(select=wait))
+    monkeypatch.setattr(view, "sys", SimpleNamespace(stdin=keys))
+    view.await_browser()
+    assert now[0] == pytest.approx(view.OPENING if at is None else at, abs=0.5) and len(read) == (at is not None)
+    assert "press Enter" in capsys.readouterr().out
+    keys.isatty = lambda: False
+    view.await_browser()
+    assert not capsys.readouterr().out

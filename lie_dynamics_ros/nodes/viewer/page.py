@@ -136,6 +136,10 @@ PORTS = 100
 """Ports that are tried, from the one that was asked for."""
 GREY, BLUE, RED = (134, 142, 150), (51, 128, 230), (201, 42, 42)
 LEVELS = ((43, 138, 62), (230, 119, 0), RED)
+CAMERA = np.array([0.65, -0.57, 0.37])
+"""Where the camera stands, seen from the middle of what there is; a unit more or less."""
+FLOOR_SIZES = 6.0
+"""Width of the floor, in sizes of what stands on it."""
 PALETTE = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b",
            "#e377c2", "#7f7f7f", "#bcbd22", "#17becf", "#393b79", "#843c39")  # fmt: skip
 
@@ -188,6 +192,7 @@ class Page:
         self._platform: dict[str, Any] = {}
         self._plot: Any = None
         self._shown: dict[str, str] = {}
+        self._fitted: tuple[bool, bool] | None = None
         self._furnish()
 
     @property
@@ -202,10 +207,9 @@ class Page:
     def _furnish(self) -> None:
         scene, gui = self._server.scene, self._server.gui
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
-        scene.add_grid("/grid", width=6.0, height=6.0, cell_size=0.25)
         scene.add_frame("/origin", axes_length=0.15, axes_radius=0.004)
         self._arrow = scene.add_arrows("/contact", np.zeros((1, 2, 3)), RED, visible=False)
-        self._server.initial_camera.position, self._server.initial_camera.look_at = (1.45, -0.8, 0.95), (0.1, 0.5, 0.3)
+        self._fit(np.array([[-0.5, -0.5, 0.0], [0.5, 1.2, 1.0]]))
         self._texts = {"state": gui.add_html("")}
         for name in ("efforts", "platform", "contact", "diagnostics"):
             with gui.add_folder(name.capitalize()) as folder:
@@ -231,6 +235,9 @@ class Page:
                     mesh.opacity = 0.35 if self._faded else None
             if picture.platform is not None:
                 self._draw_platform(picture.platform)
+            if self._fitted != (picture.poses is not None, picture.platform is not None):
+                self._fitted = picture.poses is not None, picture.platform is not None
+                self._fit(extent(picture, self._place))
             touched = picture.contact is not None and picture.contact.arrow is not None
             if touched:
                 self._arrow.points = picture.contact.arrow[None].astype(np.float32)
@@ -249,6 +256,20 @@ class Page:
         if len(data) == len(self._plot.data):
             self._plot.data = tuple(np.ascontiguousarray(row, dtype=float) for row in data)
 
+    def _fit(self, points: Array) -> None:
+        """Put the floor under points (k, 3), and the camera so that a page that opens, or is reset, shows them all."""
+        if not len(points):
+            return
+        low, high = points.min(axis=0), points.max(axis=0)
+        middle, size = 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 1e-3)
+        cell = 10.0 ** np.round(np.log10(size / 8.0))
+        floor = (float(middle[0]), float(middle[1]), float(low[2]))
+        self._server.scene.add_grid(
+            "/grid", width=FLOOR_SIZES * size, height=FLOOR_SIZES * size, cell_size=float(cell), position=floor
+        )
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = tuple((middle + size * CAMERA).tolist()), tuple(middle.tolist())
+
     def _write(self, name: str, content: str) -> None:
         if self._shown.get(name) != content:
             self._shown[name] = self._texts[name].content = content
@@ -258,7 +279,7 @@ class Page:
             self._root.remove()
         if self._plot is not None:
             self._plot.remove()
-        self._robot, self._root, self._plot, self._faded = robot, None, None, False
+        self._robot, self._root, self._plot, self._faded, self._fitted = robot, None, None, False, None
         self._bodies, self._meshes = [], []
         if robot is None:
             return
@@ -284,7 +305,7 @@ class Page:
                 (zeros, *(0.0 * zeros for _ in names)),
                 tuple(series),
                 scales={"x": {"time": False}},
-                legend={"show": False},
+                legend={"show": True},
                 aspect=1.6,
             )
 
@@ -306,6 +327,21 @@ class Page:
         parts["legs"].points, parts["outline"].points, parts["outline"].colors = legs, outline, color
         ellipsoid = parts["ellipsoid"]
         ellipsoid.scale, ellipsoid.wxyz, ellipsoid.position = tuple(view.radii.tolist()), turn, at
+
+
+def extent(picture: Picture, place: Array) -> Array:
+    """Return points (k, 3) that bound what a picture shows in the world: the robot, its base, and the platform."""
+    points = [np.zeros((0, 3))]
+    if picture.robot is not None and picture.poses is not None:
+        points.append(np.zeros((1, 3)))
+        for shape in picture.robot.shapes:
+            pose = np.eye(4) if shape.body < 0 else picture.poses[shape.body]
+            ends = np.array([shape.surface.vertices.min(axis=0), shape.surface.vertices.max(axis=0)])
+            corners = ends[np.indices((2, 2, 2)).reshape(3, -1).T, range(3)]
+            points.append(corners @ pose[:3, :3].T + pose[:3, 3])
+    if picture.platform is not None:
+        points.append(picture.platform.points.reshape(-1, 3) + place)
+    return np.concatenate(points)
 
 
 def free_port(address: str, port: int) -> int:

@@ -19,7 +19,7 @@ pytest.importorskip("viser", reason="viser, which serves the viewer's page, is n
 from support.page.page_watcher import Watcher
 
 from lie_dynamics_ros.core.errors import ConfigurationError, MessageError
-from lie_dynamics_ros.nodes.viewer.page import Page
+from lie_dynamics_ros.nodes.viewer.page import Page, extent
 
 PLACE = np.array([0.0, 0.8, 0.0])
 
@@ -102,6 +102,32 @@ def test_sends_the_whole_scene_and_then_what_changes(shown):
     faded = [p["opacity"] for n, p in watcher.nodes.items() if n.startswith("/robot/") and "vertices" in p]
     assert faded and set(faded) == {0.35}
     assert not watcher.nodes["/contact"]["visible"]
+
+
+def test_the_floor_is_under_what_is_shown_and_the_camera_sees_it(shown):
+    watcher = shown.watch()
+    shown.core.use(robot_of(pendulum()))
+    shown.draw()
+    model = shown.core.picture(0.1).robot.model
+    shown.core.take_states(model.joint_names, np.zeros(model.nv), (), 0.0)
+    shown.draw()
+    picture = shown.core.picture(0.1)
+    surfaces = [
+        s.surface.vertices @ (T := np.eye(4) if s.body < 0 else picture.poses[s.body])[:3, :3].T + T[:3, 3]
+        for s in picture.robot.shapes
+    ]
+    points, drawn = extent(picture, PLACE), np.concatenate(surfaces)
+    assert (points.min(axis=0) <= drawn.min(axis=0) + 1e-9).all()
+    assert (points.max(axis=0) >= drawn.max(axis=0) - 1e-9).all()
+    until(watcher, lambda: "/grid" in watcher.nodes, "the floor")
+    lowest = points[:, 2].min()
+    until(watcher, lambda: abs(watcher.nodes["/grid"]["position"][2] - lowest) < 1e-6, "the floor under the robot")
+    camera = shown.page._server.initial_camera
+    away, size = camera.position - camera.look_at, np.ptp(points, axis=0)
+    np.testing.assert_allclose(camera.look_at, 0.5 * (points.min(axis=0) + points.max(axis=0)), atol=1e-6)
+    for point in points:  # within the cone of half the field of view
+        ray = point - camera.position
+        assert np.dot(ray, -away) > np.cos(0.5 * camera.fov) * np.linalg.norm(ray) * np.linalg.norm(away), size
 
 
 def asked(url, host, *origin, upgrade=False):
