@@ -1,12 +1,16 @@
-"""Node computed_torque at 500 Hz: its longest silence while it is given a trajectory of 10,000 points, or of 10.
+"""Node computed_torque at 500 Hz: its longest silence while it is given 10,000 points, or 10, on the topic or as goals.
 
-The trajectories reach the node in turns, on the topic; each is read, judged and taken, which `~/phase` tells. A silence
-is the time between two efforts that come one after the other, from a trajectory on for two seconds. The client is part
-of it: what the short trajectories show is its own, and the machine's.
+The trajectories reach the node in turns, on the topic and, where control_msgs is installed, as goals; each is read,
+judged and taken, which `~/phase` tells. A silence is the time between two efforts that the node publishes one after the
+other, from a trajectory on until a second after it was taken. Whatever else the machine does is part of it, as short
+trajectories show; the node's processor time between two efforts is without that: see `timed_controller`.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import tempfile
 import time
 from dataclasses import replace
 from typing import Any
@@ -15,7 +19,7 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Int32, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from lie_dynamics_ros.ros.wire import qos
@@ -23,11 +27,13 @@ from lie_dynamics_ros.ros.wire import qos
 from ..results import Figure, at_most
 from .ros_bench import Client, ros
 from .subjects import SUBJECTS
+from .timed_controller import PLACE
 
 RATE = 500.0
-WINDOW = 2.0
+WINDOW, MOST_WINDOWS = 1.0, 20
 TURNS = 10
 SIZES = (10, 10_000)
+ACCEPTED = "accepted"
 LONGEST = 2.5
 """Periods of the states."""
 NODE = "computed_torque"
@@ -37,42 +43,64 @@ LASTS = 20.0
 
 
 def run() -> tuple[list[Figure], Any]:
-    """Measure; returns figures and the longest silence of every turn [ms]."""
+    """Measure; returns figures and the longest of every turn [ms]."""
     subject = replace(
         SUBJECTS[NODE], inputs={}, parameters={**SUBJECTS[NODE].parameters, "error_limit": 0.0},
         make_state=lambda: JointState(name=NAMES, position=MIDDLE.tolist(), velocity=[0.0] * 7),
     )  # fmt: skip
-    silences: dict[int, list[float]] = {size: [] for size in SIZES}
-    phases: list[str] = []
-    arrivals: list[float] = []
-    with ros() as children:
-        client = Client(NODE, subject)
-        client.node.create_subscription(String, f"{NODE}/phase", lambda m: phases.append(m.data), qos.DESCRIPTION)
-        client.node.create_subscription(
-            subject.answer, f"{NODE}/{subject.topic}", lambda m: arrivals.append(time.perf_counter()), 100
-        )
-        trajectories = client.node.create_publisher(JointTrajectory, f"{NODE}/joint_trajectory", 10)
-        children.start(NODE, subject.parameters, {"__ns": f"/{NODE}"})
-        client.await_answers()
-        data = {size: bytes(serialize_message(trajectory(size))) for size in SIZES}
-        for turn in range(TURNS + 1):
-            for size in SIZES:
-                client.stream(RATE, 0.5)
-                begin, known = time.perf_counter(), len(phases)
-                trajectories.publish(data[size])
-                client.stream(RATE, WINDOW)
-                during = np.array([t for t in arrivals if t >= begin])
-                if turn:  # the first ones find what no trajectory has used before
-                    silences[size].append(1e3 * float(np.diff(during).max()))
-                if not turn and not any("following" in phase for phase in phases[known:] + phases[-1:]):
-                    raise RuntimeError(f"a trajectory of {size} points was not followed: {phases[-1:]}")
-        client.close()
-    figures = []
-    for size, found in silences.items():
-        what = f"{size} points: longest silence"
-        figures.append(Figure(f"{what}, median of {TURNS}", float(np.median(found)), "ms"))
-        figures.append(at_most(f"{what} of all", max(found), "ms", LONGEST * 1e3 / RATE))
-    return figures, {str(size): found for size, found in silences.items()}
+    ways = ("topic", "goal") if importlib.util.find_spec("control_msgs") else ("topic",)
+    turns: list[tuple[str, int, float, float]] = []  # way, points, begin and end
+    told: list[str] = []  # phases, and what became of goals
+    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+        os.environ[PLACE] = file.name
+        with ros() as children:
+            client = Client(NODE, subject)
+            node, stream = client.node, client.stream
+            node.create_subscription(String, f"{NODE}/phase", lambda m: told.append(m.data), qos.DESCRIPTION)
+            node.create_subscription(String, "sent", lambda m: told.append(m.data), qos.DESCRIPTION)
+            trajectories = node.create_publisher(JointTrajectory, f"{NODE}/joint_trajectory", 10)
+            goals = node.create_publisher(Int32, "send", qos.REQUESTS)
+            space = {"__ns": f"/{NODE}"}
+            children.start(NODE, subject.parameters, space, module="benchmarks.nodes.timed_controller")
+            client.await_answers()
+            if "goal" in ways:
+                children.start("goal_sender", {}, space, module="benchmarks.nodes.goal_sender")
+                while not goals.get_subscription_count():
+                    stream(RATE, 0.5)
+            data = {size: bytes(serialize_message(trajectory(size))) for size in SIZES}
+            for turn in range(TURNS + 1):
+                for way, size in [(way, size) for way in ways for size in SIZES]:
+                    stream(RATE, 0.5)
+                    begin, known = time.perf_counter(), len(told)
+                    if way == "topic":
+                        trajectories.publish(data[size])
+                    else:  # whose sender may be kept waiting by whatever else the machine does
+                        goals.publish(Int32(data=size))
+                        for _ in range(MOST_WINDOWS):
+                            stream(RATE, WINDOW)
+                            if told[known:].count(ACCEPTED):
+                                break
+                        else:
+                            raise RuntimeError(f"a goal of {size} points was not accepted: {told[known:]}")
+                    stream(RATE, WINDOW)
+                    if not any("following" in text for text in told):
+                        raise RuntimeError(f"{size} points were not followed: {told}")
+                    if turn:  # the first ones find what no trajectory has used before
+                        turns.append((way, size, begin, time.perf_counter()))
+            client.close()
+        times = np.load(file.name)
+    del os.environ[PLACE]
+    figures, raw = [], {}
+    for way, size in dict.fromkeys((way, size) for way, size, *_ in turns):
+        windows = [(begin, end) for w, s, begin, end in turns if (w, s) == (way, size)]
+        longest = [1e3 * np.diff(times[(times[:, 0] >= b) & (times[:, 0] < e)], axis=0).max(axis=0) for b, e in windows]
+        silent, busy = np.array(longest).T.tolist()
+        what, limit = f"{size} points, {way}: longest", LONGEST * 1e3 / RATE
+        figures.append(at_most(f"{what} silence, median of {TURNS}", float(np.median(silent)), "ms", limit))
+        figures.append(at_most(f"{what} silence of all", max(silent), "ms", limit))
+        figures.append(Figure(f"{what} processor time between two efforts, median", float(np.median(busy)), "ms"))
+        raw[f"{way} {size}"] = {"silence": silent, "processor time": busy}
+    return figures, raw
 
 
 def trajectory(size: int) -> JointTrajectory:
