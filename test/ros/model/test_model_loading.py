@@ -7,6 +7,7 @@ pytest.importorskip("ament_index_python", reason="ROS 2 (ament_index_python) is 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.ros.model.loop_loading import load_constraints
 from lie_dynamics_ros.ros.model.model_loading import format_of, load_model_with_loops
+from lie_dynamics_ros.ros.model.platform_loading import load_any_platform
 
 SOLID = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
 LINK = f'<link name="{{}}">{SOLID}</link>'
@@ -23,6 +24,8 @@ VALUES = {"robot_description": "", "base_link": "", "locked_joints": [""], "iner
 class Log(list):
     def warning(self, text):
         self.append(text)
+
+    info = warning
 
 
 @pytest.mark.parametrize(
@@ -56,3 +59,11 @@ def test_sdf_brings_its_loops_and_says_what_it_leaves_out():
 def test_parts_of_robots_are_for_urdf(text, part):
     with pytest.raises(ParameterError, match="base_link and locked_joints are for URDF"):
         load_model_with_loops(text, {**VALUES, "robot_description": text, **part}, Log())
+
+
+@pytest.mark.parametrize("name", ["reference_platform", "servo_hexapod"])
+def test_the_reference_platform_is_named_where_nobody_gave_one(name):
+    said = Log()
+    load_any_platform(f"package://lie_dynamics_ros/platforms/{name}.yaml", said)
+    assert [text for text in said if "parameter platform is not set" in text] == said[: name == "reference_platform"]
+    assert len(said) == (name == "reference_platform")

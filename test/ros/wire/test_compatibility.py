@@ -1,11 +1,25 @@
-"""Publishers told apart by how each counts its messages."""
+"""Publishers told apart by how each counts its messages; lifecycle requests that no rclpy may end a process for."""
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.wire.compatibility import LONGEST_TURN, MOST_COUNTED, Counts
+import rclpy
+from lifecycle_msgs.srv import ChangeState
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+
+from lie_dynamics_ros.ros.wire.compatibility import (
+    LONGEST_TURN,
+    MOST_COUNTED,
+    Counts,
+    lifecycle_state,
+    refuse_impossible_transitions,
+)
+
+IDS = {"unconfigured": {1: "inactive"}, "inactive": {2: "unconfigured", 3: "active"}, "active": {4: "inactive"}}
+LABELS = {1: "configure", 2: "cleanup", 3: "activate", 4: "deactivate"}
+SHUTDOWN = {"unconfigured": 5, "inactive": 6, "active": 7, "finalized": None}
 
 
 def test_one_publisher_is_one_also_where_messages_are_lost(rng):
@@ -36,3 +50,56 @@ def test_one_that_is_started_again_is_another_and_takes_no_memory():
     names = [counts.publisher(1) for _ in range(MOST_COUNTED)]
     assert len(set(names)) == MOST_COUNTED
     assert counts.publisher(1) in names
+
+
+class Ready(LifecycleNode):
+    """Does what it is asked, and asks itself for another transition on the way."""
+
+    def on_configure(self, state):
+        self.meanwhile = [ask(self, number) for number in (*range(12), 20, 60)]
+        return TransitionCallbackReturn.SUCCESS
+
+
+def ask(node, number=0, label=""):
+    request = ChangeState.Request()
+    request.transition.id, request.transition.label = number, label
+    return node._service_change_state.callback(request, ChangeState.Response()).success
+
+
+@pytest.fixture(params=["as installed", "with the upstream fix"])
+def node(request):
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    found = Ready("ready", context=context)
+    change = found._service_change_state.callback
+
+    def fixed(asked, response):
+        try:
+            return change(asked, response)
+        except Exception:
+            response.success = False
+            return response
+
+    if request.param == "with the upstream fix":  # ros2/rclpy issue 1209
+        found._service_change_state.callback = fixed
+    refuse_impossible_transitions(found)
+    yield found
+    found.destroy_node()
+    context.shutdown()
+
+
+def test_transitions_are_made_or_refused_whatever_is_asked_for(node):
+    state = "unconfigured"
+    for way in (1, 3, 4, 2, 1):
+        possible = {*IDS[state], SHUTDOWN[state]}
+        for number in set(range(256)) - possible:
+            assert not ask(node, number)
+        for label in {*LABELS.values(), "nonsense", "transition_failure"} - {LABELS[k] for k in IDS[state]}:
+            assert not ask(node, 0, label) and not ask(node, way, label)
+        assert lifecycle_state(node) == state
+        assert ask(node, way) if way % 2 else ask(node, 255, LABELS[way])  # a label counts, where it is given
+        state = IDS[state][way]
+        assert lifecycle_state(node) == state
+    assert node.meanwhile and not any(node.meanwhile)
+    assert ask(node, SHUTDOWN[state])
+    assert lifecycle_state(node) == "finalized" and not any(ask(node, number) for number in range(256))
