@@ -93,9 +93,11 @@ def run() -> tuple[list[Figure], Any]:
     figures, raw = [], {}
     for way, size in dict.fromkeys((way, size) for way, size, *_ in turns):
         windows = [(begin, end) for w, s, begin, end in turns if (w, s) == (way, size)]
-        longest = [1e3 * np.diff(times[(times[:, 0] >= b) & (times[:, 0] < e)], axis=0).max(axis=0) for b, e in windows]
-        silent, busy = np.array(longest).T.tolist()
+        between = [1e3 * np.diff(times[(times[:, 0] >= b) & (times[:, 0] < e)], axis=0) for b, e in windows]
+        silent, busy = np.array([found.max(axis=0) for found in between]).T.tolist()
+        usual = float(np.quantile(np.concatenate(between)[:, 0], 0.99))
         what, limit = f"{size} points, {way}: longest", LONGEST * 1e3 / RATE
+        figures.append(at_most(f"{size} points, {way}: 99 % of silences", usual, "ms", limit))
         figures.append(at_most(f"{what} silence, median of {TURNS}", float(np.median(silent)), "ms", limit))
         figures.append(at_most(f"{what} silence of all", max(silent), "ms", limit))
         figures.append(Figure(f"{what} processor time between two efforts, median", float(np.median(busy)), "ms"))
