@@ -1,7 +1,10 @@
 """A simulator that is paused, over DDS: with clock and states a goal pauses and efforts cease; then all goes on."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from action_interface import provide
 from action_msgs.msg import GoalStatus
 from controlled_robot import MIDDLE, trajectory
@@ -14,8 +17,9 @@ from support import arms
 from lie_dynamics_ros.ros.wire import qos
 
 pytestmark = pytest.mark.slow
-SILENCE, REPORTS = 1.0, 2
-"""Silence of states that drops goals [s of simulated time], and how many seconds the pause lasts at least."""
+FILE = Path(__file__).parents[3] / "examples" / "drivers" / "simulator.yaml"
+REPORTS = 2
+"""How many seconds the pause lasts at least; the file lets states be silent for one, of simulated time."""
 
 
 class PausableSimulator(MujocoDriver):
@@ -23,7 +27,7 @@ class PausableSimulator(MujocoDriver):
 
     def __init__(self, bench, **parameters):
         self.clock = bench.publisher(Clock, "/clock", heard=False)
-        super().__init__(bench, arms.load("panda_arm"), 1, MIDDLE, use_sim_time=True, **parameters)
+        super().__init__(bench, arms.load("panda_arm"), 1, MIDDLE, **parameters)
 
     def send(self):
         now = Clock()
@@ -37,7 +41,9 @@ def test_a_paused_simulator_pauses_a_goal_and_efforts_go_on_without_a_step(ros, 
         provide(patch)
         from control_msgs.action import FollowJointTrajectory
 
-        driver = PausableSimulator(bench, state_timeout=0.1, silence_timeout=SILENCE)
+        parameters = yaml.safe_load(FILE.read_text())["computed_torque"]["ros__parameters"]
+        assert parameters["silence_timeout"] < REPORTS
+        driver = PausableSimulator(bench, **parameters)
         (node,) = driver.nodes
         efforts, names = driver.efforts[node], driver.arm.model.joint_names
         client = ActionClient(
