@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.losses import joint_losses
+from ..dynamics.losses import joint_losses, rotor_coriolis
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters
 from ..model.arguments import require_model
@@ -175,7 +175,7 @@ class AdaptiveController:
         Y = slotine_li_regressor(model, q, qd, r.velocity, r.acceleration)
         torque = Y @ self._parameters.ravel() + armature(model) * r.acceleration
         if model.actuation_terms is not None:
-            torque = torque + joint_losses(model, qd)
+            torque = torque + joint_losses(model, qd) + rotor_coriolis(model, qd, r.velocity)
         self._learn(r.sliding @ Y, period)
         return np.asarray(torque)
 

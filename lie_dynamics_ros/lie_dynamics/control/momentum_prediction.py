@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.losses import joint_losses
+from ..dynamics.losses import joint_terms
 from ..errors import InputError
 from ..lie import inertial_parameters
 from ..model import layout
@@ -145,7 +145,7 @@ class MomentumPrediction:
             return None
         p[:, -1] += self._armature * qd
         if self.model.actuation_terms is not None:
-            h[:, -1] -= joint_losses(self.model, qd)
+            h[:, -1] -= joint_terms(self.model, qd)
         self._velocity[now] = qd
         known, self._now, self._known = self._known, now, True
         if not known or effort is None or period <= 0.0:

@@ -14,7 +14,7 @@ from .kernels.inverse_dynamics import any_inverse_dynamics as _any
 from .kernels.inverse_dynamics import inverse_dynamics as _loaded
 from .kernels.inverse_dynamics import inverse_dynamics_batch as _batch
 from .kernels.inverse_dynamics import inverse_dynamics_unloaded as _unloaded
-from .losses import joint_losses
+from .losses import joint_terms
 
 
 def inverse_dynamics(
@@ -71,4 +71,4 @@ def _general(
 ) -> npt.NDArray[np.float64]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd}
     (tau,) = evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, single=_any)
-    return tau if model.actuation_terms is None else tau + joint_losses(model, qd)
+    return tau if model.actuation_terms is None else tau + joint_terms(model, qd)

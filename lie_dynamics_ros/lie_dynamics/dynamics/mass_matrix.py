@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..errors import InputError
 from ..model.arguments import require_model, zero_velocity
+from ..model.configuration import shaped
 from ..model.model import Model
 from .inputs import evaluate
 from .inverse_dynamics import inverse_dynamics
@@ -19,6 +20,7 @@ from .kernels.mass_matrix import coriolis as _coriolis
 from .kernels.mass_matrix import coriolis_batch as _coriolis_batch
 from .kernels.mass_matrix import mass_matrix_batch as _mass_batch
 from .kernels.mass_matrix_columns import mass_matrix as _mass
+from .losses import has_rotors, rotor_coriolis_matrix
 
 _METHODS = {"christoffel": np.array([False]), "ploen": np.array([True])}
 
@@ -126,7 +128,9 @@ def coriolis_matrix(
         pass
     require_model(model)
     (matrix,) = evaluate(model, _coriolis_batch, {"q": q, "qd": qd}, ["matrix"], given=ploen, threads=threads)
-    return matrix
+    if not has_rotors(model):
+        return matrix
+    return np.asarray(matrix + rotor_coriolis_matrix(model, shaped(qd, model.nv, "qd", model)))
 
 
 def mass_matrix_rate(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:

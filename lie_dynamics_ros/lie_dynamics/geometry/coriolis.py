@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..dynamics.inputs import evaluate
+from ..dynamics.losses import has_rotors, rotor_coriolis
 from ..dynamics.mass_matrix import _METHODS
 from ..errors import InputError
 from ..model.arguments import require_model
+from ..model.configuration import shaped
 from ..model.model import Model
 from .kernels.coriolis_product import any_coriolis_product as _any
 from .kernels.coriolis_product import coriolis_product as _single
@@ -68,4 +70,7 @@ def coriolis_product(
     require_model(model)
     inputs: dict[str, Any] = {"q": q, "qd": qd, "reference": reference}
     (force,) = evaluate(model, _batch, inputs, ["force"], given=ploen, threads=threads, single=_any)
-    return force
+    if not has_rotors(model):
+        return force
+    rates = (shaped(value, model.nv, name, model) for name, value in (("qd", qd), ("reference", reference)))
+    return np.asarray(force + rotor_coriolis(model, *rates))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
+from ..dynamics.losses import rotor_acceleration
 from ..errors import InputError
 from ..lie import SpatialInertia
 from ..lie._arrays import number_of
@@ -220,7 +221,7 @@ def _guess(model: Model, terms: JointTerms, motion: Recorded, scale: Array) -> A
     for term in TERMS:
         if term not in terms:
             continue
-        column = {"damping": qd, "armature": qdd}.get(term, np.ones_like(qd))
+        column = {"damping": qd, "armature": rotor_acceleration(model, qd, qdd)}.get(term, np.ones_like(qd))
         size = 0.1 * scale / np.maximum(np.sqrt((column**2).mean(axis=0)), 1e-12)
         own = getattr(model.limits, term, np.zeros(model.nv))
         found.append((term, np.where(own > 0.0, own, size)))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..dynamics.derivatives.parameters import INERTIAL_PARAMETERS
 from ..dynamics.derivatives.regressor import torque_regressor
+from ..dynamics.losses import rotor_acceleration
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.configuration import checked
@@ -75,7 +76,8 @@ def regression(
     Y = torque_regressor(model, q, qd, qdd)
     rates, accelerations = checked(qd, model.nv, "qd", model), checked(qdd, model.nv, "qdd", model)
     signs = np.sign(rates) if slide is None else checked(slide, model.nv, "slide", model)
-    values = {"damping": rates, "friction": signs, "armature": accelerations, "offset": np.ones(model.nv)}
+    rotors = rotor_acceleration(model, rates, accelerations)
+    values = {"damping": rates, "friction": signs, "armature": rotors, "offset": np.ones(model.nv)}
     unit = np.eye(model.nv)
     columns = [np.broadcast_to(values[term][..., None] * unit, (*Y.shape[:-1], model.nv)) for term in terms]
     return np.concatenate([Y, *columns], axis=-1)

@@ -109,8 +109,8 @@ def check_joint_terms(
 ) -> None:
     """Refuse terms of ball and free joints that belong to rates of coordinates, which the velocities here are not.
 
-    Equal rotors about all axes of a ball, and damping, are the same in all axes. Rotors along the position of a free
-    joint push against the body's velocity as it turns, a (dv/dt + w x v), and dry friction acts along the world's axes.
+    What is equal in all directions, and damping, is the same in all axes; dry friction along the position of a free
+    joint acts along the world's axes.
 
     Raises
     ------
@@ -122,19 +122,17 @@ def check_joint_terms(
             continue
         rotors, losses = limits.armature[joint.v_slice], limits.friction[joint.v_slice]
         found = ""
-        if armature and rotors[3:].any():
-            found, value = "armature along the position of a free joint has terms of velocity", rotors
-        elif armature and np.ptp(rotors[:3]) > 0.0:
-            found, value = "armature that differs between the axes of rotation has terms of velocity", rotors
+        if armature and (np.ptp(rotors[:3]) > 0.0 or np.ptp(rotors[3:] if rotors.size > 3 else 0.0) > 0.0):
+            found, value = "armature that differs between its directions has terms of velocity", rotors
         elif friction and losses[3:].any():
             found, value = "dry friction along the position of a free joint acts along the world's axes", losses
         if found:
             raise DescriptionError(
-                f"joint {joint.name!r}: {found}, which the dynamics do not hold; zero expected (in MJCF <freejoint/> "
-                f"takes no defaults), got {value.tolist()}",
+                f"joint {joint.name!r}: {found}, which the dynamics do not hold; zero (in MJCF <freejoint/> takes no "
+                f"defaults), or rotors equal in all directions are expected, got {value.tolist()}",
                 name=joint.name,
                 value=value,
-                expected="zero",
+                expected="zero, or equal rotors",
             )
 
 

@@ -20,6 +20,7 @@ from .checks import check_joint_terms
 from .coupling import couple
 from .model_data import ModelData
 from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
+from .structure import ActuationTerms, free_rotors
 
 
 class Model(ModelData):
@@ -305,9 +306,9 @@ class Model(ModelData):
         check_joint_terms(self.joints, self.limits, armature, friction)
         table[1 : self.rows.shape[0], layout.ARMATURE] = limits.armature if armature else 0.0
         zero = np.zeros(self.nv)
+        rotors = free_rotors(self.joints, self.limits.armature) if armature else ()
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
-        terms = losses if damping or friction else None
-        return self._changed(table, terms)
+        return self._changed(table, ActuationTerms(*losses, rotors) if damping or friction or rotors else None)
 
     def with_armature(self, armature: npt.ArrayLike) -> Model:
         """Return this model with other rotors (nv,), which are part of its dynamics [kg m^2 or kg].
@@ -331,7 +332,11 @@ class Model(ModelData):
         check_joint_terms(self.joints, replace(self.limits, armature=values), armature=True)
         table = copied(self.table)
         table[1 : self.rows.shape[0], layout.ARMATURE] = values
-        model = self._changed(table)
+        rotors, terms = free_rotors(self.joints, values), self.actuation_terms
+        if rotors or terms is not None:
+            losses = (self.zero_velocity, self.zero_velocity) if terms is None else terms[:2]
+            terms = ActuationTerms(*losses, rotors)
+        model = self._changed(table, terms)
         object.__setattr__(model, "limits", replace(self.limits, armature=values))
         return model
 
@@ -364,15 +369,16 @@ class Model(ModelData):
         model = Model(self.name, self.rows, joints, self.frames, limits, coupling)
         if self.actuation_terms is None:
             return model
-        damping, friction = self.actuation_terms
-        return _with_terms(model, (coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction))
+        damping, friction, rotors = self.actuation_terms
+        losses = coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction
+        return _with_terms(model, ActuationTerms(*losses, free_rotors(joints, limits.armature) if rotors else ()))
 
     def _changed_inertia(self, table: Array) -> Model:
         put_round_off(table[: self.rows.shape[0]])
         refresh_columns(table)
         return self._changed(table)
 
-    def _changed(self, table: Array, terms: tuple[Array, Array] | Literal["same"] | None = "same") -> Model:
+    def _changed(self, table: Array, terms: ActuationTerms | Literal["same"] | None = "same") -> Model:
         # Everything but the table is shared: a changed copy costs microseconds.
         assert table.shape == self.table.shape, "the columns behind the rows would be missing"
         model = object.__new__(Model)
@@ -408,11 +414,11 @@ class Model(ModelData):
         return configuration.difference(self, q0, q1)
 
 
-def _with_terms(model: Model, terms: tuple[Array, Array] | None) -> Model:
+def _with_terms(model: Model, terms: ActuationTerms | None) -> Model:
     object.__setattr__(model, "actuation_terms", terms)
     object.__setattr__(model, "plain", terms is None and not model.custom_joints and model.coupling is None)
     return model
 
 
-def _restore(data: tuple[Any, ...], terms: tuple[Array, Array] | None) -> Model:
+def _restore(data: tuple[Any, ...], terms: ActuationTerms | None) -> Model:
     return _with_terms(Model(*data), terms)

@@ -16,7 +16,7 @@ from ..shown import pictures, table, value_text
 from . import layout
 from .coupling import MimicCoupling
 from .pack import get_inertia, with_columns
-from .structure import Frame, Joint, JointLimits
+from .structure import ActuationTerms, Frame, Joint, JointLimits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,8 @@ class ModelData:
         coordinates of coupled mimic joints follow from the independent ones. So are `rows`, a view of the rows of
         `table` without the columns behind them, to read, not for kernels; `custom_joints`, those with types of users;
         `vector_q` and `vector_v`, places of the coordinates that are plain numbers; `zero_velocity` (nv,);
-        `actuation_terms`, losses of joints that became coupled; and `plain`: arguments may go straight to the kernels.
+        `actuation_terms`, losses that the model includes and what rotors of free joints add; and `plain`: arguments may
+        go straight to the kernels.
     """
 
     __slots__ = (
@@ -83,7 +84,7 @@ class ModelData:
     custom_joints: tuple[Joint, ...]
     vector_q: npt.NDArray[np.intp]
     vector_v: npt.NDArray[np.intp]
-    actuation_terms: tuple[Array, Array] | None
+    actuation_terms: ActuationTerms | None
     zero_velocity: Array
     _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were asked for
     plain: bool

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,6 +104,29 @@ class JointLimits:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild(self)
+
+
+class ActuationTerms(NamedTuple):
+    """What joints do to the forces of a model apart from its bodies.
+
+    Attributes
+    ----------
+    damping, friction : ndarray, shape (nv,)
+        As in `JointLimits`, zero where the model does not include them.
+    free_rotors : tuple of (int, float)
+        For each free joint with armature a along its position, which is that of a mass on the world's axes: its first
+        velocity coordinate and a [kg]. Its force is a (dv/dt + w x v), the first part of which is in the mass matrix.
+    """
+
+    damping: Array
+    friction: Array
+    free_rotors: tuple[tuple[int, float], ...] = ()
+
+
+def free_rotors(joints: Iterable[Joint], armature: Array) -> tuple[tuple[int, float], ...]:
+    """Return the part of `ActuationTerms` of that name; armature (nv,) along a position is equal in all directions."""
+    firsts = [joint.v_slice.start for joint in joints if joint.kind == "free"]
+    return tuple((first, float(armature[first + 3])) for first in firsts if armature[first + 3])
 
 
 def _freeze_arrays(record: Any) -> None:

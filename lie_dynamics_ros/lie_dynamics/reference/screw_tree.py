@@ -151,6 +151,8 @@ class ScrewTree:
                 home.append(M)
                 inertias.append(model.inertia(joint.index).matrix() if last else np.zeros((6, 6)))
             node_of[joint.index] = parent
+        if model.actuation_terms is not None and model.actuation_terms.free_rotors:
+            raise DescriptionError("armature along the position of a free joint: zero is expected in the reference")
         return cls(
             tuple(names), tuple(parents), tuple(q_slices), tuple(v_slices), tuple(screws),
             np.array(home).reshape(-1, 4, 4), np.array(inertias).reshape(-1, 6, 6),

@@ -241,7 +241,8 @@ def _check_joints(model: Model, joints: JointPhysics | None, integrator: str) ->
 
 def _is_implicit(model: Model) -> bool:
     """Tell whether `Simulator` takes damping and stops implicitly in semi-implicit steps of this model."""
-    return not model.custom_joints and model.coupling is None
+    rotors = model.actuation_terms is not None and model.actuation_terms.free_rotors
+    return not model.custom_joints and model.coupling is None and not rotors
 
 
 _Step = tuple[Array, Array, Array, Array, Array]
@@ -264,15 +265,15 @@ def _semi_implicit(
         tau, dtau = tau + force, dtau + along_q[..., None] * dq + along_qd[..., None] * dqd
     elif joints is not None:
         if model.actuation_terms is not None:
-            damping, friction = model.actuation_terms
+            damping, friction, _ = model.actuation_terms
             joints = joints.changed(damping=joints.damping + damping)
             model, tau = model._changed(copied(model.table), None), tau - friction * np.sign(qd)
         stop = implicit(joints, model, q, qd, tau, dt, f_ext)
         at, side = stop.at, stop.side
         dtau = dtau + stop.along_q[..., None] * dq + stop.along_qd[..., None] * dqd
-    elif model.actuation_terms is not None and model.coupling is None:
+    elif model.actuation_terms is not None and _is_implicit(model):
         # As `Simulator` has it: a force -d (qd + h qdd) is one more h d on the diagonal of the mass matrix.
-        damping, friction = model.actuation_terms
+        damping, friction, _ = model.actuation_terms
         table = copied(model.table)
         table[1 : model.rows.shape[0], layout.ARMATURE] += dt * damping
         model = model._changed(table, None)

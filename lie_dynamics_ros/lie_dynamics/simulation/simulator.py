@@ -105,7 +105,7 @@ class Simulator:
         if self.joints.damping.size != model.nv:
             raise InputError(f"joints: {model.nv} coordinates are expected, got {self.joints.damping.size}")
         if model.actuation_terms is not None:  # one way of losing energy, not two
-            damping, friction = model.actuation_terms
+            damping, friction, _ = model.actuation_terms
             self.joints = self.joints.changed(
                 damping=self.joints.damping + damping, friction=self.joints.friction + friction
             )
@@ -228,8 +228,9 @@ class Simulator:
         method = self.method
         if method == "variational":
             raise InputError(
-                "method: semi_implicit or rkmk4 is expected for user-defined and coupled joints, not 'variational': "
-                "its step is one kernel, which neither calls users' functions at the poses it tries nor couples joints",
+                "method: semi_implicit or rkmk4 is expected for user-defined and coupled joints, and free ones with "
+                "armature along their position, not 'variational': its step is one kernel, which neither calls users' "
+                "functions at the poses it tries nor couples joints nor knows such rotors",
                 name="method",
             )
         q, qd = [self.q], [self.qd]

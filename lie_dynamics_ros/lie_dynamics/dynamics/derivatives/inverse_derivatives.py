@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from ...arrays import Array
 from ...model.arguments import require_model, zero_velocity
+from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
 from ..inputs import evaluate
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch as _batch
+from ..losses import joint_terms_rate
 from ..plain import NO_WRENCH
 from .user_joint_subspaces import extend_twice
 
@@ -105,7 +107,7 @@ def _general(
         rates = model.coupling.rates
         out = np.asarray(rates.T @ out @ rates)
     if model.actuation_terms is not None:
-        out[..., 1, range(model.nv), range(model.nv)] += model.actuation_terms[0]
+        out[..., 1, :, :] += joint_terms_rate(model, shaped(inputs["qd"], model.nv, "qd", model))
     return InverseDynamicsDerivatives(out[..., 0, :, :], out[..., 1, :, :], out[..., 2, :, :])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
+from ...lie import so3
 from ...lie._arrays import as_numbers
 from ...model.arguments import validate_model
 from ...model.configuration import shaped
@@ -106,10 +107,20 @@ def inverse_dynamics_second_derivatives(
     (found,) = evaluate(model, _batch, {**inputs, "vector": contract}, [(4, n, n)], wrench, threads=threads)
     if model.coupling is not None:
         found = model.coupling.rates.T @ found @ model.coupling.rates
+    _add_rotors(model, found, contract)
     if model.custom_joints:
         whole = user_second_derivatives(model, found[..., 0, :, :], q, qd, qdd, vector, f_ext, threads)
         return SecondDerivatives(*whole)
     return SecondDerivatives(*(np.ascontiguousarray(found[..., k, :, :]) for k in range(4)))
+
+
+def _add_rotors(model: Model, found: Array, vector: npt.ArrayLike | None) -> None:
+    """Add those of a w x v along the position of free joints, contracted."""
+    for first, a in () if model.actuation_terms is None else model.actuation_terms.free_rotors:
+        turn, slide = slice(first, first + 3), slice(first + 3, first + 6)
+        along = a * so3.hat(np.asarray(vector)[..., slide])
+        found[..., 2, turn, slide] -= along
+        found[..., 2, slide, turn] += along
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..inputs import _shaped_wrench, evaluate
 from ..kernels.derivatives import seeds
 from ..kernels.derivatives.sensitivity import sensitivity_batch
+from ..losses import joint_terms_rate, rotor_acceleration
 from .parameters import Parameter
 from .seeding import Seeding
 
@@ -246,10 +247,10 @@ def with_direct(model: Model, seeding: Seeding, change: Array, qd: Array, qdd: A
     for number, what, at, data in seeding.direct:
         if at is None:
             if what == "qd" and model.actuation_terms is not None:
-                change[number] += model.actuation_terms[0] * data
+                change[number] += (joint_terms_rate(model, qd) @ np.asarray(data)[..., None])[..., 0]
             continue
-        factor = {"armature": qdd, "damping": qd, "friction": np.sign(qd.real)}[what][..., at]
-        change[number][..., at] += data * factor
+        factors = {"armature": rotor_acceleration(model, qd, qdd), "damping": qd, "friction": np.sign(qd.real)}
+        change[number][..., at] += data * factors[what][..., at]
     return change
 
 
