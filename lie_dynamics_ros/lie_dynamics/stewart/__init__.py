@@ -44,6 +44,8 @@ from .geometry.statics import leg_forces_for_wrench as leg_forces_for_wrench
 from .geometry.statics import stiffness as stiffness
 from .geometry.statics import weight_wrench as weight_wrench
 from .geometry.statics import wrench_of_leg_forces as wrench_of_leg_forces
+from .geometry.travel import TravelLeft as TravelLeft
+from .geometry.travel import travel_left as travel_left
 from .geometry.workspace import WorkspaceSlice as WorkspaceSlice
 from .geometry.workspace import workspace_slice as workspace_slice
 from .solvers.forward_kinematics import ForwardKinematicsResult as ForwardKinematicsResult

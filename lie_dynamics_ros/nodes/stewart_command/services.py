@@ -17,6 +17,7 @@ from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart.command import levelled
 from ...ros.model.platform_loading import frames_of
 from ...ros.outputs.diagnostics import Report
+from ...ros.outputs.travel import Way, answer_travel, describe_travel, ways_from
 from ...ros.requests.services import Services
 from ...ros.requests.worker import Worker
 from ...ros.wire.messages import read_imu
@@ -84,6 +85,7 @@ class CommandServices:
         node.create_service(Trigger, "~/hold", lambda _, response: _answer(response, self.hold))
         node.create_service(Trigger, "~/level", lambda _, response: _answer(response, self.level))
         node.create_service(SetBool, "~/ride", lambda ask, response: _answer(response, lambda: self.ride(ask.data)))
+        node.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
         self._offers = Services(node)
         self._offers.offer("CheckPosePath", "~/check_path", self._check, self._worker)
 
@@ -133,9 +135,18 @@ class CommandServices:
     def _check(self, request: Any, response: Any) -> None:
         check(self._node.reader, self._core("check"), request, response, self._node.legs)
 
+    def _ways(self) -> Way:
+        """Return what finds the travel left from the pose commanded last."""
+        core = self._core("go from")
+        options = core.options
+        return ways_from(options.platform, core.pose, self._node.legs, limits=options.limits.stroke)
+
     def describe(self, report: Report) -> None:
-        """Tell of the services in the diagnostics."""
+        """Tell of the services in the diagnostics, and the travel left."""
         self._offers.describe(report)
+        core = self._node.core
+        if core is not None and core.phase != OFF:
+            describe_travel(self._ways(), report)
 
 
 def _answer(response: Any, do: Callable[[], str]) -> Any:

@@ -15,7 +15,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 
-from ...core.errors import MessageError
+from ...core.errors import MessageError, RequestError
 from ...lie_dynamics.stewart import (
     LegReadings,
     OffsetPlatform,
@@ -38,6 +38,7 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.certainty import LOOK_EVERY, Certainty
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.pose_outputs import PoseOutputs
+from ...ros.outputs.travel import Way, answer_travel, describe_travel, ways_from
 from ...ros.wire import qos
 from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
 from .core import PoseAnswer, StewartPoseCore, StewartPoseOptions
@@ -76,6 +77,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         self._leg_topics = LegTopics(self)
         self._markers = StewartMarkers(self)
         self.create_service(Trigger, "~/reset", self._reset)
+        self.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
         for type_name, name, answer in (
             ("StewartForwardKinematics", "~/forward_kinematics", forward_kinematics),
             ("StewartAssemblyModes", "~/assembly_modes", all_assembly_modes),
@@ -212,6 +214,14 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         response.success, response.message = True, f"the next leg lengths are followed from the {core.start_from}"
         return response
 
+    def _ways(self) -> Way:
+        """Return what finds the travel left from the pose tracked last; raises MessageError where there is none."""
+        core = self.require_core()
+        if core.tracked is None:
+            raise RequestError("nothing is tracked yet: no leg lengths have been followed since the last start")
+        positions = None if isinstance(core, FusingCore) else core.tracked.lengths
+        return ways_from(core.platform, core.tracked.pose, core.legs, positions)
+
     def _known(self) -> Knowledge:
         """Return what services answer from."""
         core = self.require_core()
@@ -242,6 +252,8 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         values["TF"] = "published" if self._outputs.tf else "not published"
         if self.settings["use_leg_temperatures"]:
             describe_temperatures(self.inputs, report, self.stream.open, self.waiting_time())
+        if core.tracked is not None:
+            describe_travel(self._ways(), report)
         if isinstance(core, FusingCore):
             describe_fusion(core, self.inputs.measured, report, self.stream.open)
             return

@@ -140,6 +140,8 @@ def test_refuses_what_cannot_be_and_stops_without_leg_lengths(bench):
     old.header.stamp.sec -= 60
     refused(bench, driver, node, lambda: states.publish(old), "no leg lengths")
     assert not bench.call(Trigger, f"{node}/hold", Trigger.Request()).success
+    left = bench.call(Trigger, f"{node}/travel_left", Trigger.Request())
+    assert left.success and "; about z -" in left.message
     driver.silent = False
     refused(bench, driver, node, lambda: targets.publish(stamped(GOAL)), "~/hold")
     assert bench.call(Trigger, f"{node}/hold", Trigger.Request()).success

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
@@ -10,6 +12,7 @@ from node_harness import SharedNode
 from node_platforms import matrix_of
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
+from std_srvs.srv import Trigger
 
 from lie_dynamics_ros.core.errors import ConfigurationError
 from lie_dynamics_ros.core.leg_state import LegState
@@ -202,6 +205,26 @@ def test_the_node(shared):
     beyond = bench.ask(lambda: bench.make_state(SERVOS, over), statuses)
     assert beyond.status[0].message == "kept at the last good pose: LEG_LIMIT"
     bench.wait_status(name, lambda s, _: "servo_2: angle of leg 2 is -1.5 rad" in s.message, "the angle beyond")
+
+
+def test_travel_left_as_a_service_and_in_diagnostics(shared):
+    """Upwards as far as the drawing has angles; names of legs are the node's."""
+    bench, node, (poses, *_) = shared
+    name = node.begin(platform=FILE, legs=SERVOS, state_timeout=0.0)
+    assert "nothing is tracked yet" in bench.call(Trigger, f"{name}/travel_left", Trigger.Request()).message
+    bench.ask(lambda: bench.make_state(SERVOS, angles_of(HOME)), poses)
+    answer = bench.call(Trigger, f"{name}/travel_left", Trigger.Request())
+    assert answer.success
+    up = float(re.search(r"; z -\S+ \(.*?\) to \+(\S+) \(", answer.message)[1])
+    inside, beyond = (HOME[:3, 3] + [0.0, 0.0, far] for far in (0.98 * up, 1.02 * up))
+    def angles(place):
+        T = HOME.copy()
+        T[:3, 3] = place
+        return angles_of(T)
+    assert np.abs(angles(inside)).max() <= np.radians(80.0)
+    with pytest.raises((IndexError, ValueError, AssertionError)):
+        assert np.abs(angles(beyond)).max() <= np.radians(80.0)
+    bench.wait_status(name, lambda _, values: "travel left about z [rad]" in values, "the travel left")
 
 
 def test_services(shared):

@@ -25,10 +25,11 @@ from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...model.model import Model
 from ...shown import pictures, shown
+from ...stewart.geometry.travel import TravelLeft
 from ...texts import LARGEST
 from ..constraint_set import ConstraintSet
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
-from .travel import TravelLeft, travel_left
+from .travel import travel_left
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

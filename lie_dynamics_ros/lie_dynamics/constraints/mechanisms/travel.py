@@ -3,42 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError
-from ...lie import se3
 from ...model.model import Model
+from ...stewart.geometry.travel import AXES, FURTHEST, REACH, SINGULARITY, TravelLeft, displaced
 from ..constraint_set import ConstraintSet
 from ..quantities import constraint_jacobian
 
-#: Furthest that is looked at [m, rad], samples on the way there, and halvings of the step that ends the way.
-FURTHEST, SAMPLES, HALVINGS = (1.0, np.pi), 100, 40
+#: Samples on the way, and halvings of the step that ends it.
+SAMPLES, HALVINGS = 100, 40
 #: Singular values of A of the joints without motor that are smaller, relative to the largest, end the way.
 _SINGULAR = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class TravelLeft:
-    """Travel left at one configuration.
-
-    Attributes
-    ----------
-    axes : tuple of str
-        "x", "y", "z", and "about x", ... where the output is a pose; all through the platform's origin, parallel to
-        the world's.
-    backwards, forwards : ndarray, shape (n,)
-        How far the mechanism can go along or about each alone [m, rad], at least zero.
-    reasons : tuple of (str, str)
-        What ends either way: a motor's name, "reach", "singularity", or "" where nothing does as far as was looked.
-    """
-
-    axes: tuple[str, ...]
-    backwards: Array
-    forwards: Array
-    reasons: tuple[tuple[str, str], ...]
 
 
 def travel_left(
@@ -58,24 +36,17 @@ def travel_left(
 
     def ends_at(axis: int, s: float) -> str:
         """Return what forbids a place on the way; nothing where it is free."""
-        if pose:
-            twist = np.zeros(6)
-            twist[(axis + 3) % 6] = s
-            there = output.copy()
-            moved = np.asarray(se3.exp(twist))
-            there[:3, :3], there[:3, 3] = moved[:3, :3] @ output[:3, :3], output[:3, 3] + moved[:3, 3]
-        else:
-            there = output + s * np.eye(count)[axis]
+        there = displaced(output, axis, s) if pose else output + s * np.eye(count)[axis]
         try:
             q = configuration(there)
         except InputError:
-            return "reach"
+            return REACH
         y = q[at]
         over = np.maximum(lower - y, y - upper)
         if over.max(initial=-1.0) > 0.0:
             return motors[int(np.argmax(over))]
         values = np.linalg.svd(constraint_jacobian(model, constraints, q)[:, passive], compute_uv=False)
-        return "singularity" if values[len(passive) - 1] < _SINGULAR * values[0] else ""
+        return SINGULARITY if values[len(passive) - 1] < _SINGULAR * values[0] else ""
 
     def way(axis: int, side: float) -> tuple[float, str]:
         far = FURTHEST[int(axis >= 3)]
@@ -96,6 +67,5 @@ def travel_left(
         return far, ""
 
     ways = [(way(axis, -1.0), way(axis, 1.0)) for axis in range(count)]
-    names = (*"xyz", *(f"about {x}" for x in "xyz"))[:count]
     back, ahead = (np.array([one[side][0] for one in ways]) for side in (0, 1))
-    return TravelLeft(tuple(names), back, ahead, tuple((one[0][1], one[1][1]) for one in ways))
+    return TravelLeft(AXES[:count], back, ahead, tuple((one[0][1], one[1][1]) for one in ways))
