@@ -6,6 +6,8 @@ from known_robots import guess_of
 
 from lie_dynamics_ros.lie_dynamics import InputError, Model, inverse_dynamics
 from lie_dynamics_ros.lie_dynamics.identification import RecordingError, identify_robot
+from lie_dynamics_ros.lie_dynamics.identification.robot.fit import fit_robot
+from lie_dynamics_ros.lie_dynamics.identification.robot.samples import measured, samples_of
 
 LINK = (
     '<link name="{0}"><inertial><origin xyz="{1}"/><mass value="{2}"/>'
@@ -200,3 +202,17 @@ def test_long_delays_are_found_and_told(good, late):
     found = identify_robot(model, time[rows:], q[rows:], effort[:-rows])
     assert found.delay == pytest.approx(late, abs=2e-3)
     assert [problem.kind for problem in found.problems] == ["delay"]
+
+
+def test_gains_that_nothing_shows_are_no_reason_to_suspect_units():
+    """The last joint bears friction alone, which any gain explains; the others bear bodies of a common mass."""
+    light = ARM.replace(LINK.format("c", "0.1 0 0.04", 1.0), LINK.format("c", "0 0 0", 0.1).replace("0.0", "0.00000"))
+    model = Model.from_urdf(light)
+    time, q, effort = recording(model, np.random.default_rng(3), seconds=20.0)
+    own = model.with_joint_terms()
+    samples = samples_of(measured(own, time, q, effort, None))
+    bodies = list(range(model.n_bodies))
+    known = fit_robot(own, samples, bodies, gains=True).gain_deviations(own, bodies)
+    assert known[1, 2] > 0.3 and known[0, 2] > 0.3 and np.diag(known) == pytest.approx(0.0)
+    assert fit_robot(own, samples, bodies).gain_deviations(own, bodies) == pytest.approx(0.0)
+    assert identify_robot(model, time, q, effort).problems == ()

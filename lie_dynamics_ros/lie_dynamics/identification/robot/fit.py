@@ -69,6 +69,24 @@ class Fit:
         """Return the part (nv,) of the deviation of efforts that is left where joints move, of most of the time."""
         return np.asarray(robust_deviation(self.rest, samples) / self.sizes(samples.effort(self.delay)))
 
+    def gain_deviations(self, model: Model, bodies: list[int]) -> Array:
+        """Return standard deviations (nv, nv) of log(gain_i / gain_j), which are about 1 where nothing shows it.
+
+        Given parameters count as known to their own size, as in `consistent_fit`.
+        """
+        nv, size = model.nv, 10 * len(bodies)
+        places = np.flatnonzero(self.active) - size - TERMS.index("gain") * nv
+        typical = np.concatenate([_typical(model, bodies), np.ones(len(TERMS) * nv)])[self.active]
+        known = self.R * typical
+        spread = np.linalg.inv(known.T @ known + np.eye(len(typical)))
+        inner = self.scatter * np.outer(typical, typical) + np.eye(len(typical))
+        slopes = np.zeros((nv, len(typical)))
+        for column in np.flatnonzero(places >= 0):
+            slopes[places[column], column] = 1.0 / max(float(self.coefficients["gain"][places[column]]), 1e-12)
+        cover = slopes @ spread @ inner @ spread @ slopes.T
+        own = np.diag(cover)
+        return np.asarray(np.sqrt(np.maximum(own[:, None] + own - 2.0 * cover, 0.0)))
+
     @staticmethod
     def sizes(effort: Array) -> Array:
         """Return the deviation of efforts (nv,), which is more than noise where a joint bears next to nothing."""

@@ -24,6 +24,8 @@ BETTER = 0.5
 #: Forces of bodies over those of the given ones that are believed, and that are without a word; efforts of the joint
 #: that works hardest over those of the model.
 FORCES, LIKELY, EFFORTS = 3.0, 1.7, 20.0
+#: Standard deviations by which gains of drives must differ by more than `FORCES`.
+SURE = 3.0
 #: What is left unexplained where no other reading is needed.
 SMALL = 0.05
 #: Delays of efforts that are tried where they are later than common [s].
@@ -139,7 +141,9 @@ def _units_by_joint(
     used = np.flatnonzero(_used(samples))
     gains = fit.coefficients["gain"][used]
     spread = gains.max() / max(float(gains.min()), 1e-12)
-    if not error <= max(most, SMALL) or not FORCES < spread < 1e9:
+    logs = np.log(np.maximum(gains, 1e-12))
+    sure = logs - logs[:, None] - SURE * fit.gain_deviations(model, bodies)[np.ix_(used, used)]
+    if not error <= max(most, SMALL) or not (FORCES < spread < 1e9 and sure.max() > np.log(FORCES)):
         return None
     gains = gains / np.median(gains)
     told = ", ".join(f"{model.joint_names[j]} {gain:.3g}" for j, gain in zip(used, gains, strict=True))
