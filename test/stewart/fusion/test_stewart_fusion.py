@@ -207,6 +207,24 @@ def test_late_readings_count_for_their_time():
             assert not fused.left_out and np.abs(deviations(record.poses[k], fused)).max() < 5.0
 
 
+@pytest.mark.parametrize("inertial", [None, IMU])
+def test_errors_of_old_readings_are_as_large_as_told(inertial):
+    """One leg, three or all are 50 ms old, at 250 Hz; the jerk is that of the motion."""
+    found = []
+    for seed, old in enumerate(([2], [0, 2, 5], range(6))):
+        ages = np.where(np.isin(np.arange(6), list(old)), 0.05, 0.0)
+        record = recording(np.random.default_rng(30 + seed), PLATFORM, 1000, delays=ages)
+        fusion = StewartFusion(PLATFORM, record.poses[0], inertial=inertial, jerk=(3.0, 15.0))
+        for k in range(0, 1000, 4):
+            imu = () if inertial is None else (record.gyroscope[k], record.accelerometer[k])
+            fused = fusion.update(record.lengths[k], *imu, dt=4 * DT, age=ages)
+            assert not fused.left_out
+            if k >= 200:
+                left = error(record.poses[k], fused)
+                found.append(left @ np.linalg.solve(fused.covariance, left) / 6.0)
+    assert np.sqrt(np.mean(found)) < 1.5
+
+
 HOSTILE = [
     (dict(leg_noise=0.0), "leg 1: noise is"),
     (dict(leg_noise=[1e-5] * 5), "leg"),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fusion_truth import DT, KINDS, deviations, recording, spoil
+from fusion_truth import DT, KINDS, deviations, error, recording, spoil
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     AngleSensor,
@@ -61,6 +61,23 @@ def test_delays_of_legs_are_found():
     assert np.abs(found[-1].delays - delays).max() < 5e-4 and not named and worst < 5.0
     assert (np.abs(found[-1].delays - delays) < 5.0 * found[-1].delay_deviations).all()
     assert found[-1].inertial_delay == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("late", [3e-3, 0.05])
+def test_the_covariance_is_honest_while_delays_scales_and_alignment_are_unknown(late):
+    """At 250 Hz, all legs or one as late as may be expected: the whole motion, before they are known and after."""
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(50 + seed)
+        delays = np.full(6, late) if seed % 2 else np.where(np.arange(6) == 2, late, 0.0)
+        record = recording(rng, PLATFORM, 1600, delays=delays)
+        fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), leg_delay_deviations=late)
+        for k in range(0, 1600, 4):
+            fused = fusion.update(record.lengths[k], record.gyroscope[k], record.accelerometer[k], dt=4 * DT)
+            assert not fused.left_out
+            left = error(record.poses[k], fused)
+            found.append(left @ np.linalg.solve(fused.covariance, left) / 6.0)
+    assert np.sqrt(np.mean(found)) < 1.5, np.sqrt(np.mean(np.reshape(found, (4, -1)), axis=1))
 
 
 @pytest.mark.parametrize("late, expected", [(3e-3, 0.0), (-2e-3, 0.0), (3e-3, 2.9e-3)])

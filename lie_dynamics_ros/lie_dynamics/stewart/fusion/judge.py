@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...arrays import Array, Mask
 from ..errors import StewartError
-from .kernels.filter import INFORMATION, SUPPORT
+from .kernels.filter import INFORMATION, PERSISTENCE, SUPPORT
 from .no_fault import TOO_FAR, NoFault
 from .result import DISAGREES, NOT_FINITE, STUCK, Fault
 from .samples import ROOMS, Belief, Sample, SensorModel
@@ -74,6 +74,7 @@ class Judge:
         self._last, self._same = np.full(m, np.nan), np.ones(m, dtype=np.int64)
         self._furthest, self._judged = np.zeros(m), np.zeros((3, m))
         self._streak = dict.fromkeys(channels, 0)
+        self._heard, self._lapse = np.zeros(n_points), np.full(n_points, PERSISTENCE)
 
     def take(self, values: Array, there: Mask, dt: float, age: Array) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
         """Take readings (m,), of which those that are `there` count, a time `dt` after those before [s].
@@ -83,8 +84,9 @@ class Judge:
         self._time += dt
         before = set(self.left_out)
         self._name_lifeless(values, there, dt)
-        self._process(Sample(dt, self._time, values, self._in_use(), age))
-        disturbed = self._acquit(Sample(dt, self._time, values, self._in_use(freed=True), age))
+        lapse = self._lapses(values)
+        self._process(Sample(dt, self._time, values, self._in_use(), age, lapse))
+        disturbed = self._acquit(Sample(dt, self._time, values, self._in_use(freed=True), age, lapse))
         for _ in range(len(self._channels) + 2):
             since = self._alarm()
             if not since:
@@ -93,6 +95,15 @@ class Judge:
         self._take_in(there)
         returned = tuple(name for name in before if name not in self.left_out)
         return tuple(name for name in self.left_out if name not in before), returned, disturbed
+
+    def _lapses(self, values: Array) -> Array:
+        """Return the time (k,) since geometric readings before [s]; several of one time count as one."""
+        lapse = self._lapse.copy()
+        new = self._time > self._heard
+        lapse[new] = self._time - self._heard[new]
+        now = np.isfinite(values[: self._n_points])
+        self._lapse[now], self._heard[now] = lapse[now], self._time
+        return lapse
 
     def _in_use(self, freed: bool = False) -> Mask:
         """Return which readings (m,) are of sensors that are not left out, or that are used as if none had failed."""

@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import Array, Mask
 from .kernels.filter import LOG_DETERMINANT, MISFIT, fuse
 from .kernels.motion import ANGULAR, DT, LINEAR
-from .kernels.readings import AGE
+from .kernels.readings import AGE, LAPSE
 
 #: What a reading that is left out costs in twice the negative logarithm of the likelihood, beyond that of a good one.
 _COST = 4.0
@@ -23,7 +23,7 @@ class Sample:
     """Readings (m,) a time `dt` after those before [s], at a time `time`; NaN where there is none.
 
     `use` (m,) are those of sensors not left out; the jerk meanwhile may be `room` times that of the model. Readings of
-    geometric sensors (k,) were made `age` earlier [s].
+    geometric sensors (k,) were made `age` earlier, and come a time `lapse` after those before [s].
     """
 
     dt: float
@@ -31,6 +31,7 @@ class Sample:
     readings: Array
     use: Mask
     age: Array
+    lapse: Array
     room: float = 1.0
 
     def without(self, part: slice, room: float) -> Sample:
@@ -75,7 +76,7 @@ class SensorModel:
         ``nan`` where the numbers fail.
         """
         self.constants[DT] = sample.dt
-        self.geometry[:, AGE] = sample.age
+        self.geometry[:, AGE], self.geometry[:, LAPSE] = sample.age, sample.lapse
         self.constants[[ANGULAR, LINEAR]] = sample.room * self._jerk
         chosen = sample.use & np.isfinite(sample.readings)
         failed = fuse(

@@ -41,7 +41,7 @@ class DisplacementSensor:
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        return np.concatenate(([rk.LENGTH], self._points(), np.zeros(7)))
+        return np.concatenate(([rk.LENGTH], self._points(), np.zeros(8)))
 
     def _points(self) -> Array:
         return np.concatenate(
@@ -64,7 +64,7 @@ class AngleSensor(DisplacementSensor):
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        return np.concatenate(([rk.ANGLE], self._points(), *_directions(self.name, self.axis, self.zero), [0.0]))
+        return np.concatenate(([rk.ANGLE], self._points(), *_directions(self.name, self.axis, self.zero), np.zeros(2)))
 
 
 def _directions(name: str, axis: Sequence[float], zero: Sequence[float]) -> tuple[Array, Array]:
@@ -99,7 +99,7 @@ class InclinationSensor(DisplacementSensor):
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
         start, towards = _directions(self.name, self.axis, self.zero)
-        return np.concatenate(([rk.INCLINATION], self._points(), start, -towards, [0.0]))
+        return np.concatenate(([rk.INCLINATION], self._points(), start, -towards, np.zeros(2)))
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,24 @@ from .motion import (
     predict,
     turn,
 )
-from .readings import AGE, ANGLE, BASE, INCLINATION, KIND, POINT, geometric_reading, inclination, inertial_readings
+from .readings import (
+    AGE,
+    ANGLE,
+    BASE,
+    INCLINATION,
+    KIND,
+    LAPSE,
+    POINT,
+    geometric_reading,
+    inclination,
+    inertial_readings,
+)
 
 #: The evidence of one hypothesis: its information, and what the innovations say for it.
 INFORMATION, SUPPORT = 0, 1
+#: How long an error of a rate stays the same, and with it what an unknown delay makes of it [s]: readings meanwhile
+#: tell no more than one.
+PERSISTENCE = 0.2
 #: What `fuse` reports: chi-square of the innovations, logarithm of the determinant of their covariance.
 MISFIT, LOG_DETERMINANT = 0, 1
 
@@ -121,7 +135,7 @@ def fuse(
         judged[0, i] = difference
         blur = variances[i]
         if i < geometry.shape[0]:
-            blur += delay_blur(covariance, slopes[i], E_DELAY + i)
+            blur += max(1.0, PERSISTENCE / geometry[i, LAPSE]) * delay_blur(covariance, slopes[i], E_DELAY + i)
             if geometry[i, KIND] == INCLINATION:
                 blur += unfelt(covariance, constants, slopes[i], abs(x[X_DELAY + i] + geometry[i, AGE]))
             else:

@@ -32,8 +32,9 @@ from .motion import (
 )
 
 # A row for each geometric sensor: its kind, base point in {N}, platform point in {B}, and for angles the directions in
-# {N}, for inclinations in {B}, that they count from and towards; how much older than its delay the present reading is.
-KIND, BASE, POINT, FROM, TOWARDS, AGE, N_GEOMETRY = 0, 1, 4, 7, 10, 13, 14
+# {N}, for inclinations in {B}, that they count from and towards; how much older than its delay the present reading is,
+# and the time since the one before.
+KIND, BASE, POINT, FROM, TOWARDS, AGE, LAPSE, N_GEOMETRY = 0, 1, 4, 7, 10, 13, 14, 15
 LENGTH, ANGLE, INCLINATION = 0.0, 1.0, 2.0
 
 
