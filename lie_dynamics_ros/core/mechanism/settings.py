@@ -12,6 +12,12 @@ MECHANISM_SETTINGS = (
         "while unconfigured",
     ),
     Setting(
+        "sdf_model",
+        "",
+        "Which model of an SDF is the robot, outer::inner for one in another. Empty: the only one that is not static.",
+        "while unconfigured",
+    ),
+    Setting(
         "measured_joints",
         [""],
         "Joints that joint states tell, which determine all others. [''] stands for all of one coordinate.",

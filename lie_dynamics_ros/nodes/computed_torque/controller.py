@@ -382,7 +382,7 @@ class Controller:
 
 def has_loops(description: str, values: Mapping[str, Any]) -> bool:
     """Tell whether a robot is controlled by its motors; raises ConfigurationError where that is half said."""
-    if values["loops"].strip() or format_of(description) != "URDF":
+    if values["loops"].strip() or values["sdf_model"] or format_of(description) != "URDF":
         return True
     given = [s.name for s in MECHANISM_SETTINGS[1:] if not np.array_equal(values[s.name], s.default)]
     if given:  # else a mechanism would be controlled as the tree that is left of it

@@ -28,7 +28,7 @@ def load_mechanism(
     model = load_model_with_loops(description, values, logger)
     friction = load_friction(description, values, model)
     Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
-    constraints = load_constraints(values["loops"], model, prefix, description)
+    constraints = load_constraints(values["loops"], model, prefix, description, values["sdf_model"])
     model = model.with_joint_prefix(prefix)
     try:
         closed = format_of(description) == "SDF"
@@ -37,11 +37,13 @@ def load_mechanism(
         raise ConfigurationError(f"the mechanism cannot be tracked: {error}") from error
 
 
-def load_constraints(source: str, model: Model, prefix: str, description: str = "") -> ConstraintSet:
+def load_constraints(
+    source: str, model: Model, prefix: str, description: str = "", sdf_model: str = ""
+) -> ConstraintSet:
     """Return what YAML text, a file path or a URI says of loops and couplings; nothing holds where it is empty.
 
     The text names joints as `model` does; the constraints are those of the model whose joints have the prefix. Those
-    of the MJCF or SDF that the model was made of count besides.
+    of the MJCF or SDF that the model was made of count besides, those of `sdf_model` where it has several.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def load_constraints(source: str, model: Model, prefix: str, description: str = 
         kind = format_of(description)
         sets = [ConstraintSet.from_mjcf(model, description)] if kind == "MJCF" else []
         if kind == "SDF":
-            sets.append(ConstraintSet.from_sdf(model, description, max_size=len(description)))
+            sets.append(ConstraintSet.from_sdf(model, description, max_size=len(description), robot=sdf_model or None))
         if source.strip():
             sets.append(ConstraintSet.from_yaml(model, source if is_yaml_text(source) else locate(source)))
     except (LieDynamicsError, RobotDescriptionError) as error:

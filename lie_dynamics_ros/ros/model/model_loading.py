@@ -11,6 +11,7 @@ from ...core.base.moving_base import MovingBase
 from ...core.errors import ParameterError
 from ...core.setting import Setting
 from ...lie_dynamics import Model
+from ...lie_dynamics.texts import quoted
 from .robot_description import check_text
 
 if TYPE_CHECKING:
@@ -113,11 +114,13 @@ def load_model_with_loops(description: str, values: Mapping[str, Any], logger: L
     Raises
     ------
     ParameterError
-        MJCF came from the topic, or either with parameters that choose parts of a robot.
+        MJCF came from the topic, or either with parameters that choose parts of a robot, or no SDF with `sdf_model`.
     LieDynamicsError
         The text makes no sense, or MuJoCo, which reads MJCF, is not installed; see `Model.from_mjcf`, `Model.from_sdf`.
     """
-    kind = format_of(description)
+    kind, chosen = format_of(description), values["sdf_model"]
+    if chosen and kind != "SDF":
+        raise ParameterError(f"sdf_model: it is for SDF; expected none with {kind}, got {quoted(chosen)}")
     if kind == "URDF":
         return load_model(description, values, logger)
     if kind == "MJCF" and not values["robot_description"].strip():
@@ -130,7 +133,7 @@ def load_model_with_loops(description: str, values: Mapping[str, Any], logger: L
             model = Model.from_mjcf(description)
         else:
             check = values["inertia_check"]
-            model = Model.from_sdf(description, inertia_check=check, max_size=len(description))
+            model = Model.from_sdf(description, inertia_check=check, max_size=len(description), model=chosen or None)
     for warning in caught:
         logger.warning(str(warning.message))
     return model

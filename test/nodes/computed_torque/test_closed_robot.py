@@ -246,7 +246,7 @@ def test_a_mechanism_without_its_loops_is_not_controlled_as_a_tree(bench):
         "max_speed": [5.0],
         "max_steps": 10,
     }
-    assert {"loops", *given} == DEFAULTS.keys()
+    assert {"loops", "sdf_model", *given} == DEFAULTS.keys()
     for name, value in given.items():
         assert bench.set(node, **{name: value}).successful
         assert not bench.change_state(node, "configure")

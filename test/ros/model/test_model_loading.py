@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("ament_index_python", reason="ROS 2 (ament_index_python) is not installed")
 
 from lie_dynamics_ros.core.errors import ParameterError
+from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
 from lie_dynamics_ros.ros.model.loop_loading import load_constraints
 from lie_dynamics_ros.ros.model.model_loading import format_of, load_model_with_loops
 from lie_dynamics_ros.ros.model.platform_loading import load_any_platform
@@ -18,7 +19,7 @@ SDF = (
     + "".join(JOINT.format(a + b, "revolute", a, b) for a, b in ("ab", "bc", "ac"))
     + "</model></sdf>"
 )
-VALUES = {"robot_description": "", "base_link": "", "locked_joints": [""], "inertia_check": "error"}
+VALUES = {"robot_description": "", "base_link": "", "locked_joints": [""], "inertia_check": "error", "sdf_model": ""}
 
 
 class Log(list):
@@ -52,6 +53,18 @@ def test_sdf_brings_its_loops_and_says_what_it_leaves_out():
     assert model.joint_names == ("ab", "bc") and "joint 'ac'" in "".join(log)
     more = "couplings: [{follower: bc, leader: ab}]"
     assert load_constraints(more, model, "left_", text).names == ("ac", "bc")
+
+
+def test_a_world_says_which_of_its_models_is_the_robot():
+    robot = SDF[len('<sdf version="1.9">') : -len("</sdf>")]
+    box = f'<model name="box">{LINK.format("box")}</model>'
+    text = f'<sdf version="1.9"><world name="w">{box}{robot}</world></sdf>'
+    with pytest.raises(DescriptionError, match=r"'box'.*'m'"):
+        load_model_with_loops(text, VALUES, Log())
+    model = load_model_with_loops(text, {**VALUES, "sdf_model": "m"}, Log())
+    assert model.joint_names == ("ab", "bc") and load_constraints("", model, "", text, "m").names == ("ac",)
+    with pytest.raises(ParameterError, match="sdf_model: it is for SDF; expected none with MJCF, got 'm'"):
+        load_model_with_loops("<mujoco/>", {**VALUES, "sdf_model": "m"}, Log())
 
 
 @pytest.mark.parametrize("text", [SDF, "<mujoco/>"])
