@@ -33,8 +33,8 @@ def run(mode, friction, seconds=3.0, **values):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_it_takes_most_of_the_error_away_and_is_quiet_at_rest(mode):
-    without, free_rest = run(mode, None, adaptation_memory=0.0)  # else mode adaptive finds friction by itself
-    with_it, rest = run(mode, told())
+    without, free_rest = run(mode, None, adaptation_memory=0.0, learn_drives=False)  # else it is found by itself
+    with_it, rest = run(mode, told(), learn_drives=False)
     assert np.sqrt((with_it.error**2).mean()) < 0.2 * np.sqrt((without.error**2).mean())
     assert set(with_it.phase) <= {"following", "holding"}
     assert rest.since(rest.t[-1] - 0.3).ripple() < free_rest.since(rest.t[-1] - 0.3).ripple()
@@ -47,7 +47,8 @@ def test_what_is_added_depends_on_the_desired_motion_alone(mode):
     middle = 0.5 * (arm.lower + arm.upper)
     friction = told(static_friction=2.0 * DRY, stribeck_speed=0.1, load_friction=0.05)
     cores = [
-        make_core(arm.model, f, mode=mode, saturate_efforts=False, adaptation_memory=0.0) for f in (None, friction)
+        make_core(arm.model, f, mode=mode, saturate_efforts=False, adaptation_memory=0.0, learn_drives=False)
+        for f in (None, friction)
     ]
     places, rates = np.array([middle, middle + 0.2, middle + 0.3]), np.full((3, 7), 0.2)
     rates[2] = 0.0

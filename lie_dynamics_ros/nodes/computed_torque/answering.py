@@ -22,7 +22,7 @@ from .drive_estimate import DriveEstimate
 from .efforts import EffortStage, Limited
 from .gains import lowered
 from .guard import Guard
-from .laws import LawEffort
+from .laws import LEARNING_MODES, LawEffort
 from .learning import UNLIMITED
 from .motor_states import MotorStates
 from .observing import Observer
@@ -39,8 +39,6 @@ from .trajectories.trajectory_player import TrajectoryPlayer
 
 PATH_MODES = ("computed_torque", "passivity_based", "adaptive")
 """Modes that follow motions of joints; by the first one a robot comes to rest where none is in force."""
-LEARNING_MODES = ("computed_torque", "passivity_based")
-"""Modes that find what the model does not know of the drives."""
 BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
 """By which law motions of these come to rest before a mode begins that follows no path; others by the first."""
 NOISE_SWING = 2.0
@@ -362,9 +360,8 @@ class Answering(TimedLoop):
             acted = self._drive_history.mean(before, answer.stamp, self.lead - 5e8 * self._laws.gains.usual)
             acting, friction = answer.total + answer.wrench, answer.law.friction
             self._drive_history.add(answer.stamp, acting if friction is None else acting - friction)
-            known = self._drives.state.found
             self._drives.update(self.dynamics, answer.position, answer.velocity, answer.desired.velocity, acted, period)
-            if (self._drives.state.found != known).any():
+            if (self._drives.state.found != self._floored).any():
                 self._suit_gains()
         if within(answer.velocity, self._thrown) != 1:
             return  # efforts from limit to limit bring it back

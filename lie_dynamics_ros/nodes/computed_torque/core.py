@@ -125,6 +125,9 @@ class ComputedTorqueCore(Following):
             self.friction,
             self.fastest,
         )
+        if before is not None and before._last is not None and dynamics is not before.dynamics:
+            step = gravity_force(dynamics, self._position) - before.gravity(self._position)
+            self._drives = self._drives.beside(step)
         laws.drives, laws.finds = (self._drives if self.motors is None else None), options.learn_drives
         if before is not None and keeps and before.options.numbers["ki"] == options.numbers["ki"]:
             laws.pid.integral = before._laws.pid.integral

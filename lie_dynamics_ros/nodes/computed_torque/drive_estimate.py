@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, field
 
@@ -29,6 +30,8 @@ LARGEST_PUSH = 0.1
 """The largest, over the effort limit."""
 FADING = 40.0
 """Rate at which it fades once the joint follows [1/s]."""
+SWIFT, RELEASE = 10.0, 400.0
+"""The same where its error fades faster than the first, lest a light joint is thrown [1/s]."""
 PRIOR = np.array([0.01, 0.01, 0.01, 0.1])
 """Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit."""
 DRIFT = np.array([0.002, 0.002, 0.002, 0.03])
@@ -57,9 +60,11 @@ class DriveState:
     ----------
     value : ndarray, shape (n, 4)
     covariance : ndarray, shape (n, 4, 4)
-    first, second : ndarray, shape (4, n)
-        Velocity, effort beyond the model without acceleration, direction and velocity, filtered once; and twice, the
-        first of them as acceleration.
+    first, second : ndarray, shape (5, n)
+        Velocity, effort beyond the model without acceleration, direction, velocity, and what of the effort the
+        acceleration may explain that was not known at the begin; filtered once; and twice, the first as acceleration.
+    sure : ndarray, shape (n,)
+        Inertias that are believed, over the effort limits.
     push : ndarray, shape (n,)
         What sets joints going that do not follow, over the effort limits.
     found : ndarray of bool, shape (n,)
@@ -75,6 +80,7 @@ class DriveState:
     covariance: Array = field(init=False)
     first: Array = field(init=False)
     second: Array = field(init=False)
+    sure: Array = field(init=False)
     push: Array = field(init=False)
     found: Mask = field(init=False)
     used: Array = field(init=False)
@@ -83,7 +89,8 @@ class DriveState:
     def __post_init__(self) -> None:
         self.value = np.zeros((self.size, 4))
         self.covariance = np.broadcast_to(np.diag(PRIOR**2), (self.size, 4, 4)).copy()
-        self.first, self.second = np.zeros((2, 4, self.size))
+        self.first, self.second = np.zeros((2, 5, self.size))
+        self.sure = np.zeros(self.size)
         self.push = np.zeros(self.size)
         self.found = np.zeros(self.size, dtype=bool)
         self.used = np.zeros(self.size)
@@ -117,6 +124,16 @@ class DriveEstimate:
         """Forget the last state, not what was learned."""
         self.state.begun = False
 
+    def beside(self, more: Array) -> DriveEstimate:
+        """Return what it is beside a model that takes some effort (n,) more at rest, which is load no longer."""
+        other = copy.copy(self)
+        other.state = s = copy.copy(self.state)
+        step = np.zeros((5, len(self.scale)))
+        step[1] = more / self.scale
+        s.first, s.second = s.first - step, s.second - step
+        s.value = np.clip(s.value - step[1][:, None] * np.eye(4)[3], self._lowest, HIGHEST_DRIVE)
+        return other
+
     def update(self, model: Robot, q: Array, qd: Array, desired: Array, effort: Array | None, period: float) -> None:
         """Learn from a state (n,), (n,) and the mean effort (n,) that acted since the last.
 
@@ -129,23 +146,24 @@ class DriveEstimate:
             s.begun = False
             return
         beyond = (effort - inverse_dynamics(model, q, qd, np.zeros_like(q))) / self.scale
-        seen = np.stack([qd, beyond, np.tanh(desired / SMOOTH), qd])
+        zero = np.zeros_like(qd)
+        seen = np.stack([qd, beyond, np.tanh(desired / SMOOTH), qd, zero])
         if not s.begun:
-            s.first, s.begun = seen, True
-            s.second = np.stack([0.0 * qd, beyond, seen[2], qd])
+            s.first, s.begun = np.stack([*seen[:4], beyond]), True
+            s.second = np.stack([zero, *s.first[1:]])
         share = -math.expm1(-RATE * period)
         s.first = s.first + share * (seen - s.first)
         passed = s.first.copy()
         passed[0] = RATE * (qd - s.first[0])  # acceleration, filtered once
         s.second = s.second + share * (passed - s.second)
-        z, rest, sign, velocity = s.second
+        z, rest, sign, velocity, doubt = s.second
         H = np.stack([z, sign, velocity, np.ones_like(z)], axis=1)
         M = mass_matrix(model, q)
         y = rest - M @ z / self.scale
         P = s.covariance
         P[:, range(4), range(4)] = np.minimum(P[:, range(4), range(4)] + DRIFT**2 * period, PRIOR**2)
         innovation = y - (H * s.value).sum(axis=1)
-        R = NOISE**2 / (RATE * period)
+        R = (NOISE**2 + doubt**2) / (RATE * period)
         for _ in range(2):
             PH = np.einsum("nij,nj->ni", P, H)
             K = PH / ((H * PH).sum(axis=1) + R)[:, None]
@@ -163,21 +181,23 @@ class DriveEstimate:
         deviation = np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
         s.found = s.found | (s.value[:, 0] - 3.0 * deviation > NOTABLE + BODY_SHARE * np.diagonal(M) / self.scale)
         s.used = np.where(s.found, np.minimum(1.0, s.used + ENGAGING * period), 0.0)
-        self.rotors = np.maximum(sure, 0.0) * self.scale * s.used
+        s.sure = np.clip(np.maximum(s.sure, sure), 0.0, s.value[:, 0])  # what idleness makes uncertain is still so
+        self.rotors = s.sure * self.scale * s.used
 
-    def loosen(self, error: Array, rate: Array, period: float, bodies: Array, finds: bool = False) -> Array:
+    def loosen(self, error: Array, rate: Array, period: float, bodies: Array, far: float = math.inf) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
         It begins with what moves the inertia (n,) that joints are known to have, in case that is all, and grows faster
-        as long as nothing moves. Joints whose model was found to be wrong are pushed; where it ``finds``, others too,
-        whose model is taken to be wrong then.
+        as long as nothing moves. Joints whose model was found to be wrong are pushed; others where errors are ``far``,
+        as their model is taken to be wrong then.
         """
         s = self.state
-        stuck = (s.found | finds) & (np.abs(error) > BEHIND) & (error * rate > -APPROACH * error * error)
+        stuck = (np.abs(error) > np.where(s.found, BEHIND, far)) & (error * rate > -APPROACH * error * error)
+        s.found = s.found | stuck
         faster = np.minimum(PUSH, GENTLE * bodies / self.scale + GROWTH * np.abs(s.push))
         grown = np.clip(s.push + faster * period * np.sign(error), -LARGEST_PUSH, LARGEST_PUSH)
-        s.found = s.found | stuck
-        s.push = np.where(stuck, grown, s.push * math.exp(-FADING * period))
+        fading = np.where(error * rate < -SWIFT * error * error, RELEASE, FADING)
+        s.push = np.where(stuck, grown, s.push * np.exp(-fading * period))
         return s.push * self.scale
 
     def compensation(self, velocity: Array, catch_up: Array | float = 0.0) -> Array:

@@ -17,14 +17,18 @@ from ...lie_dynamics.control import (
     slotine_li_force,
 )
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics, mass_matrix
-from .drive_estimate import DriveEstimate
+from .drive_estimate import BEHIND, DriveEstimate
 from .gains import Gains
 from .stopping import StopMotion
 from .trajectories.trajectory_player import Desired
 
+LEARNING_MODES = ("computed_torque", "passivity_based")
+"""Modes that find what the model does not know of the drives."""
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
+FAR_BEHIND = 0.01
+"""Error from which on mode computed_torque takes the model for wrong: its feedback is weaker than others' [rad, m]."""
 RUN_AHEAD = 2e-3
 """How far ahead of its motion a joint says that known friction is less [rad, m]."""
 DOUBT, TRUST = 50.0, 0.5
@@ -132,13 +136,14 @@ class Laws:
         self._trust = np.clip(self._trust + min(period, 0.01) * step, 0.0, 1.0)
 
     def standing(self, mode: str, q: Array) -> Array:
-        """Return what a mode exerts at rest without errors: gravity as it knows it, and its integral."""
+        """Return what a mode exerts at rest without errors: gravity and load as it knows them, and its integral."""
         if mode == "adaptive" and self.learner is not None:
             zero = self._zero
             reference = sliding_reference(self.learner.model, q, zero, q, zero, zero, self.gains.converge)
             return self.learner.force(q, zero, reference, 0.0)
-        effort = gravity_force(self.model, q)
-        pid = self.pid
+        effort, pid = gravity_force(self.model, q), self.pid
+        if mode in LEARNING_MODES and self.drives is not None:
+            effort = effort + self.drives.compensation(self._zero)
         if mode == "computed_torque" and pid.integral.any():
             effort = effort + mass_matrix(self.model, q) @ (pid.ki * pid.integral)
         return effort
@@ -161,7 +166,7 @@ class Laws:
             return LawEffort(effort, qd, acceleration, self._zero)
         error, rate = desired.position - q, desired.velocity - qd
         M = self._inertia(q)
-        loose = drives.loosen(error, rate, g.haste * period, np.diagonal(M), self.finds)
+        loose = drives.loosen(error, rate, g.haste * period, np.diagonal(M), FAR_BEHIND if self.finds else np.inf)
         if not drives.state.found.any():
             return LawEffort(effort, qd, acceleration, self._zero)
         more = loose + limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
@@ -215,9 +220,9 @@ class Laws:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
             if self.drives is not None:
                 damping = damping + self.drives.rotors * r.acceleration + self.drives.compensation(desired.velocity)
-                damping = damping + self.drives.loosen(
-                    desired.position - q, desired.velocity - qd, period, np.diagonal(M), self.finds
-                )
+                error, rate = desired.position - q, desired.velocity - qd
+                far = BEHIND if self.finds else np.inf
+                damping = damping + self.drives.loosen(error, rate, period, np.diagonal(M), far)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
     def stopping(self, q: Array, qd: Array, wanted: StopMotion) -> LawEffort:

@@ -64,7 +64,7 @@ CONTROL_SETTINGS = (
     ),
     Setting(
         "learn_drives",
-        False,
+        True,
         "Modes computed_torque and passivity_based learn friction and load, too, and push joints that do not follow.",
     ),
     Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
