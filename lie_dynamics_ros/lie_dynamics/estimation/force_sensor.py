@@ -19,6 +19,7 @@ from ..model.arguments import require_model
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from ..shown import shown
+from .kernels.sensed import N_WORK, sensed_contact
 
 DIRECTIONS = np.array([x for x in product((-1.0, 0.0, 1.0), repeat=3) if any(x)])
 """In which gravity may point next, by the axes of the sensor."""
@@ -55,6 +56,11 @@ class ForceSensorCalibration:
 
     def __post_init__(self) -> None:
         _freeze_arrays(self)
+
+    @cached_property
+    def numbers(self) -> Array:
+        """Sign, bias, mass and centre of mass as kernels take them, shape (11,)."""
+        return np.concatenate([[self.sign], self.bias, [self.mass], self.com])
 
     @property
     def mass_deviation(self) -> float:
@@ -193,23 +199,17 @@ def tool_contact(
     """
     require_model(model)
     q, qd, qdd = (np.asarray(x, np.float64) for x in state)
-    J = jacobian(model, q, frame)
-    V, A = J @ qd, J @ qdd + jacobian_rate(model, q, qd, frame) @ qd
-    felt = frame_pose(model, q, frame)[:3, :3].T @ model.gravity
-    found, cover = calibration.contact(reading, felt - A[3:])
-    about = np.zeros((3, 3)) if inertia is None else numbers(inertia)
+    about = np.zeros((3, 3)) if inertia is None else np.ascontiguousarray(numbers(inertia), np.float64)
     if about.shape != (3, 3):
         raise InputError(f"inertia: shape (3, 3) is expected, got {about.shape}", name="inertia")
-    return found + _turning(calibration.mass, calibration.com, about, V, A[:3]), cover
-
-
-def _turning(mass: float, com: Array, about: Array, V: Array, turn: Array) -> Array:
-    """Return G A - ad_V^T G V of a body for a twist (6,), and A of angular acceleration (3,) alone."""
-    w, v, lever = V[:3], V[3:], mass * com
-    inertia = about + lever @ com * np.eye(3) - np.outer(lever, com)
-    push = mass * v + _cross(w, lever)
-    moment = inertia @ turn + _cross(w, inertia @ w + _cross(lever, v)) + _cross(v, push)
-    return np.concatenate([moment, _cross(turn, lever) + _cross(w, push)])
+    J, rate, pose = jacobian(model, q, frame), jacobian_rate(model, q, qd, frame), frame_pose(model, q, frame)
+    wrench, covariance = np.empty(6), np.empty((6, 6))
+    sensed_contact(
+        np.ascontiguousarray(J), np.ascontiguousarray(rate), np.ascontiguousarray(qd), np.ascontiguousarray(qdd),
+        np.ascontiguousarray(pose), model.gravity, _vector(reading, 6, "reading"), calibration.numbers,
+        np.ascontiguousarray(calibration.covariance), about, wrench, covariance, np.zeros(N_WORK), np.empty((6, 10)),
+    )  # fmt: skip
+    return wrench, covariance
 
 
 def _rows(g: Array) -> Array:

@@ -1,0 +1,98 @@
+"""The contact that is left of a force-torque sensor's reading on a moving tool."""
+
+from __future__ import annotations
+
+from ...arrays import Array
+from ...engine.compile import kernel, outline
+
+#: Numbers of a calibration: sign of readings, bias (6,), mass, centre of mass (3,).
+SIGN, BIAS, MASS, COM = 0, 1, 7, 8
+N_WORK = 27
+
+
+@outline
+def add_cross(a: Array, b: Array, factor: float, out: Array) -> None:
+    """Add a x b times a factor to `out` (3,)."""
+    out[0] += factor * (a[1] * b[2] - a[2] * b[1])
+    out[1] += factor * (a[2] * b[0] - a[0] * b[2])
+    out[2] += factor * (a[0] * b[1] - a[1] * b[0])
+
+
+@kernel(
+    "(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], float64[::1], float64[::1],"
+    " float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])",
+    quick=True,
+)
+def sensed_contact(
+    jacobian: Array,
+    jacobian_rate: Array,
+    qd: Array,
+    qdd: Array,
+    pose: Array,
+    gravity: Array,
+    reading: Array,
+    numbers: Array,
+    known: Array,
+    about: Array,
+    wrench: Array,
+    covariance: Array,
+    work: Array,
+    spread: Array,
+) -> int:
+    """Write the contact wrench (6,) of a reading (6,) and its covariance (6, 6) by that of a calibration; 0.
+
+    Parameters
+    ----------
+    jacobian, jacobian_rate, qd, qdd, pose : shape (6, n), (6, n), (n,), (n,), (4, 4), of the sensor's frame.
+    gravity : shape (3,), in the world's axes.
+    numbers, known : see above; covariance (10, 10) of bias, mass, and mass times centre of mass.
+    about : inertia (3, 3) of the tool about its centre of mass.
+    work, spread : zeros (N_WORK,), and (6, 10), lost.
+    """
+    V, A, felt, push, lever, turned, inner = (
+        work[0:6], work[6:12], work[12:15], work[15:18], work[18:21], work[21:24], work[24:27]
+    )  # fmt: skip
+    for i in range(6):
+        for k in range(qd.shape[0]):
+            V[i] += jacobian[i, k] * qd[k]
+            A[i] += jacobian[i, k] * qdd[k] + jacobian_rate[i, k] * qd[k]
+    com, mass = numbers[COM : COM + 3], numbers[MASS]
+    for i in range(3):
+        for k in range(3):
+            felt[i] += pose[k, i] * gravity[k]
+        felt[i] -= A[3 + i]
+        lever[i] = mass * com[i]
+    for i in range(6):
+        wrench[i] = numbers[SIGN] * reading[i] - numbers[BIAS + i]
+    moment, force = wrench[:3], wrench[3:]
+    w, v, turn = V[:3], V[3:], A[:3]
+    for i in range(3):
+        force[i] -= mass * felt[i]
+        push[i] = mass * v[i]
+    add_cross(lever, felt, -1.0, moment)
+    add_cross(w, lever, 1.0, push)
+    # G A - ad_V^T G V, and A of the angular acceleration alone: that of the origin is in what is felt.
+    square = lever[0] * com[0] + lever[1] * com[1] + lever[2] * com[2]
+    for i in range(3):
+        for k in range(3):
+            inertia = about[i, k] - lever[i] * com[k] + (square if i == k else 0.0)
+            moment[i] += inertia * turn[k]
+            inner[i] += inertia * w[k]
+    add_cross(lever, v, 1.0, inner)
+    add_cross(w, inner, 1.0, moment)
+    add_cross(v, push, 1.0, moment)
+    add_cross(turn, lever, 1.0, force)
+    add_cross(w, push, 1.0, force)
+    # Rows of readings over bias, mass, mass times centre of mass: (1, 0, -[g]x) and (1, g, 0).
+    for c in range(10):
+        for i in range(3):
+            spread[i, c] = known[i, c]
+            spread[3 + i, c] = known[3 + i, c] + felt[i] * known[6, c]
+            turned[i] = known[7 + i, c]
+        add_cross(turned, felt, 1.0, spread[:3, c])
+    for i in range(6):
+        for k in range(3):
+            covariance[i, k] = spread[i, k]
+            covariance[i, 3 + k] = spread[i, 3 + k] + felt[k] * spread[i, 6]
+        add_cross(spread[i, 7:], felt, 1.0, covariance[i, :3])
+    return 0
