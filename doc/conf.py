@@ -31,7 +31,7 @@ extensions = [
     "parameters",
     "sources",
 ]
-exclude_patterns = ["_build", "site", "figures", "examples/*.md5", "examples/*.ipynb", "examples/*.py"]
+exclude_patterns = ["_build", "site", "figures", "examples/**/*.md5", "examples/**/*.ipynb", "examples/**/*.py"]
 exclude_patterns += ["index.rst", "user_docs", "modules.rst", "lie_dynamics_ros*.rst", "__*"]  # of rosdoc2
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]

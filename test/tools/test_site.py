@@ -58,6 +58,13 @@ def test_every_name_of_the_library_belongs_to_one_task_or_is_an_error():
         assert "](api/library.md)" in (ROOT / f"doc/{guide}.md").read_text(), f"{guide} has no link back"
 
 
+def test_every_example_is_in_one_group_of_the_gallery():
+    tree = ast.parse((ROOT / "doc/site/gallery.py").read_text())
+    (groups,) = [n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "GROUPS"]
+    names = [name for _, listed in ast.literal_eval(groups).values() for name in listed.split()]
+    assert sorted(names) == sorted(script.stem for script in (ROOT / "examples").glob("*.py"))
+
+
 def test_every_page_is_reachable():
     """Sphinx warns of others; here without Sphinx, for folders that it knows by patterns."""
     index = (ROOT / "doc/index.md").read_text().splitlines()
