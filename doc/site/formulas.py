@@ -8,9 +8,14 @@ from docutils import nodes
 from latex2mathml.converter import convert
 
 
+WIDE = "overflow-x: auto; overflow-y: hidden; padding: 0.4em 0"
+"""Of formulas that stand by themselves: on a narrow screen they scroll to the side, and are not cut above or below."""
+
+
 def _visit(self: Any, node: nodes.Element) -> None:
     block = isinstance(node, nodes.math_block)
-    self.body.append(convert(node.astext().strip(), display="block" if block else "inline"))
+    formula = convert(node.astext().strip(), display="block" if block else "inline")
+    self.body.append(f'<div style="{WIDE}">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 
 
