@@ -7,7 +7,6 @@ from typing import Any
 from docutils import nodes
 from latex2mathml.converter import convert
 
-
 WIDE = "overflow-x: auto; overflow-y: hidden; padding: 0.4em 0"
 """Of formulas that stand by themselves: on a narrow screen they scroll to the side, and are not cut above or below."""
 

@@ -33,9 +33,11 @@ def as_numbers(value: object, name: str) -> AnyArray:
         )
         if numeric and not isinstance(value, np.ma.MaskedArray) and array.ndim <= MOST_AXES:
             return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         pass
-    raise InputError(f"{name}: an array of numbers is expected, got {value!r}", name=name, value=value)
+    hint = "; tensors and tracers are taken by autodiff.torch_functions and autodiff.jax_functions"
+    hint = hint if type(value).__module__.partition(".")[0] in ("torch", "jax", "jaxlib") else ""
+    raise InputError(f"{name}: an array of numbers is expected, got {value!r}{hint}", name=name, value=value)
 
 
 def flatten_batch(array: AnyArray) -> AnyArray:

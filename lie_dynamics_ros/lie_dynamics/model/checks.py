@@ -312,3 +312,19 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     likely = [other for other in known[:1000] if len(other) <= 64] if len(name) <= 64 else []
     close = difflib.get_close_matches(name, likely, n=3)
     return f"; did you mean {listed(close)}?" if close else f"; there are {listed(known)}"
+
+
+MOST_METRES = 100.0
+"""Distance from joint to joint, or from a link's frame to its centre of mass, that no robot has [m]."""
+
+
+def check_lengths(links: Sequence[LinkDescription], joints: Sequence[JointDescription]) -> str:
+    """Return what looks like millimetres, in a sentence; nothing where nothing does."""
+    far = [(f"joint {j.name!r} from its parent", float(np.abs(j.placement[:3, 3]).max())) for j in joints]
+    far += [
+        (f"centre of mass of link {link.name!r} from its frame", float(np.abs(link.inertia.com).max()))
+        for link in links
+        if link.inertia is not None
+    ]
+    what, most = max(far, key=lambda item: item[1], default=("", 0.0))
+    return f"{what}: {most:.6g} m away; lengths are expected in metres" if most > MOST_METRES else ""

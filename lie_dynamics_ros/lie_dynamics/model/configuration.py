@@ -27,8 +27,13 @@ def neutral(model: ModelData) -> Array:
     return q
 
 
-def random(model: ModelData, rng: np.random.Generator) -> Array:
+def random(model: ModelData, rng: np.random.Generator | int) -> Array:
     """See `Model.random`."""
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        rng = np.random.default_rng(rng)
+    if isinstance(rng, (int, np.integer)) or not hasattr(rng, "uniform"):
+        expected = "numpy.random.default_rng(seed), or a seed from 0 on"
+        raise InputError(f"rng: {expected}, is expected, got {rng!r}", name="rng", expected=expected)
     lower, upper = model.limits.lower, model.limits.upper
     reach = np.ones(model.nq)
     for joint in model.joints:

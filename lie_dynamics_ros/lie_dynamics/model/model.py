@@ -395,8 +395,8 @@ class Model(ModelData):
         """Return the configuration (nq,) with all coordinates zero and all rotations the identity."""
         return configuration.neutral(self)
 
-    def random(self, rng: np.random.Generator) -> Array:
-        """Return a random configuration (nq,), uniform within the limits.
+    def random(self, rng: np.random.Generator | int) -> Array:
+        """Return a random configuration (nq,), uniform within the limits; `rng` may be a seed, too.
 
         Angles without limits are in (-pi, pi), lengths without limits in (-1, 1) m, and rotations are uniform.
         """

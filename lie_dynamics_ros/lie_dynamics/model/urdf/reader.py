@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import AnyArray
 from ...errors import DescriptionError, DescriptionWarning
 from ...lie import SpatialInertia
-from ..checks import InertiaCheck, check_inertias, check_joint, check_mimics, find_root
+from ..checks import InertiaCheck, check_inertias, check_joint, check_lengths, check_mimics, find_root
 from ..description import AXIS_FREE, JointDescription, LinkDescription, Mimic, RobotDescription
 from .elements import RobotElement, local_name, read_robot
 from .fields import Fields, Strangers
@@ -104,7 +104,7 @@ def read_urdf(
     for joint in joints:
         check_joint(joint)
     remarks += check_inertias(links, joints, inertia_check, root if on_world else "")
-    for sentence in (strangers.sentence(), check_mimics(joints)):
+    for sentence in (strangers.sentence(), check_mimics(joints), check_lengths(links, joints)):
         if sentence:
             remarks.append(sentence)
             warnings.warn(f"robot '{robot.name}': {sentence}", DescriptionWarning, stacklevel=2)

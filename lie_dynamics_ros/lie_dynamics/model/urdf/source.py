@@ -13,6 +13,7 @@ from ...texts import quoted
 
 #: Largest description that is read unless a caller says otherwise [bytes]: some 10,000 links with their meshes.
 MAX_SIZE = 16 * 2**20
+FROM_YAML = "StewartPlatform.from_yaml reads platforms, ConstraintSet.from_yaml loops"
 
 
 def read_source(
@@ -37,7 +38,7 @@ def read_source(
             return source, kind
         if "\n" in text:
             raise DescriptionError(
-                f"{kind}: neither XML nor a path: it starts with {text[:40]!r}, and XML starts with '<'",
+                f"{kind}: neither XML nor a path: it starts with {text[:40]!r}, and XML starts with '<'; {FROM_YAML}",
                 value=text[:40],
                 expected="XML or a path",
             )
@@ -47,6 +48,10 @@ def read_source(
     else:
         message = f"{kind}: XML text, bytes or a path expected, got {type(source).__name__}"
         raise DescriptionError(message, value=source, expected="XML or a path")
+    if path.suffix in (".yaml", ".yml"):
+        raise DescriptionError(
+            f"{kind}: {quoted(str(path))} is YAML, XML expected; {FROM_YAML}", name=str(path), expected="XML"
+        )
     try:
         return read_file(path, max_size), str(path)
     except OSError as error:
