@@ -109,8 +109,8 @@ class BodyTree:
         joint = fixed() if joint is None else joint
         if not isinstance(joint, JointType):
             raise DescriptionError(f"body {name!r}: a joint of `joint_types` is expected, got {joint!r}", name=name)
-        inertia = SpatialInertia.zero() if inertia is None else inertia
-        if self._judge_inertias:
+        inertia = _MASSLESS if inertia is None else inertia
+        if self._judge_inertias and inertia is not _MASSLESS:
             inertia.check(name)
         placement = np.eye(4) if placement is None else se3.check(placement, f"placement of {name}").real
         if name in self._frames:
@@ -152,7 +152,7 @@ class BodyTree:
         at = self._frames[parent]
         pose = at.placement @ placement
         self._frames[name] = Frame(name, at.body, pose)
-        if at.body >= 0:
+        if at.body >= 0 and inertia is not _MASSLESS:
             body = self._bodies[at.body]
             body.inertia = body.inertia + inertia.transformed(pose)
         return self
@@ -165,6 +165,9 @@ class BodyTree:
         )
         bodies = [PackedBody(draft.joint, draft.parent, draft.placement, draft.inertia) for draft in self._bodies]
         return pack(bodies, self._nq, self._nv), joints, self._frames, limits
+
+
+_MASSLESS = SpatialInertia.zero()
 
 
 @cache
