@@ -120,11 +120,11 @@ def test_stopped_is_left_when_joints_move():
     assert loop.core.phase == "stopped"
 
 
-def followed(arm, **values):
-    """Follow sines by passivity_based, rotors of 1 % of the limits unknown; return the record."""
+def followed(arm, mode):
+    """Follow sines on default parameters, rotors of 1 % of the limits unknown; return the record."""
     simulated, q = arm.simulated(armature=0.01 * arm.limit), arm.random_pose(np.random.default_rng(5), 0.3)
     simulated.set(q, 0.0 * q)
-    loop = ControlLoop(simulated, make_core(arm.model, mode="passivity_based", **values), 500.0, 1.0)
+    loop = ControlLoop(simulated, make_core(arm.model, mode=mode), 500.0, 1.0)
     loop.step()
     loop.core.follow(sine(q, 0.2 * np.minimum(1.0, arm.speed), np.linspace(0.4, 0.8, len(q)), 3.0))
     return loop.run(3.0)
@@ -146,9 +146,12 @@ def pd_with_gravity(arm, record):
     return np.array(errors)
 
 
-def test_learned_rotors_follow_far_closer_than_pd_with_gravity():
-    arm = arms.load("panda_arm")
-    record = followed(arm, learn_drives=True)
+@pytest.mark.parametrize(
+    ("name", "mode", "share"), [("panda_arm", "passivity_based", 0.3), ("xarm7", "computed_torque", 1.0)]
+)
+def test_learned_rotors_follow_closer_than_pd_with_gravity(name, mode, share):
+    arm = arms.load(name)
+    record = followed(arm, mode)
     assert not {"stopping", "stopped"} & set(record.phase)
     learned, pd = (np.sqrt(np.mean(np.square(x))) for x in (record.error, pd_with_gravity(arm, record)))
-    assert learned < 0.3 * pd, (learned, pd)
+    assert learned < share * pd, (learned, pd)
