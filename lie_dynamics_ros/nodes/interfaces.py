@@ -176,12 +176,13 @@ INTERFACES = {
             "~/forward_kinematics",
             "~/inverse_kinematics",
             "~/assembly_modes",
+            "~/travel_left",
         ),
     ),
     "stewart_command": Interface(
         ("~/leg_commands", "~/commands", "~/desired_pose", "~/phase"),
         ("joint_states", "imu", "~/target_pose", "~/target_twist", "~/path", "~/trajectory", "~/vehicle"),
-        ("~/hold", "~/level", "~/ride", "~/check_path"),
+        ("~/hold", "~/level", "~/ride", "~/check_path", "~/travel_left"),
     ),
     "simulated_robot": Interface(
         ("joint_states", "robot_description", "~/joint_trajectory_point", "/clock"),
