@@ -152,6 +152,9 @@ if [ -n "$compile" ]; then
 fi
 if [ -n "$install" ]; then
     install --no-build-isolation --config-settings editable_mode=compat -r "tools/requirements-$distro.txt" ${extras:+-e ".[$extras]"}
+    for script in "$venv"/bin/lie_dynamics_*; do  # by the names that ROS has for them, too
+        [ ! -x "$script" ] || [ -e "$venv/bin/${script##*/lie_dynamics_}" ] || ln -s "${script##*/}" "$venv/bin/${script##*/lie_dynamics_}"
+    done
     wanted >"$venv/${prefix}stamp"
 fi
 if [ -n "$build" ]; then
