@@ -33,6 +33,11 @@ class PositionSteps:
         self._before: Array | None = None
         self._inside: Array | None = None
 
+    @property
+    def found(self) -> Array:
+        """Steps (n,) that were seen, 0 for none yet [rad, m]."""
+        return np.where(self._stepped, self.steps, 0.0)
+
     def note(self, position: Array) -> bool:
         """Take in positions (n,); tell whether a step was found to be smaller."""
         before, self._before = self._before, position
@@ -46,7 +51,7 @@ class PositionSteps:
 
     def inside(self, position: Array) -> Array:
         """Return where joints are found (n,), by positions (n,) that were noted."""
-        half = np.where(self._stepped, 0.5 * self.steps, 0.0)
+        half = 0.5 * self.found
         was = position if self._inside is None else self._inside
         self._inside = np.minimum(np.maximum(was, position - half), position + half)
         return self._inside

@@ -71,7 +71,7 @@ class Answering(TimedLoop):
         self._efforts = EffortStage(self.limit)
         self._observer = Observer(self._soft)
         fastest = np.minimum(self.fastest, np.finfo(float).max)
-        self._stop = Stop(self._soft, self.limit, fastest, self._speed, motors is None)
+        self._stop = Stop(self._soft, self.limit, self._scale, fastest, self._speed, motors is None)
         self.phase, self._reason, self.note = OFF, "not active", ""
         self.player: TrajectoryPlayer | None = None
         self.clock = PathClock()
@@ -90,6 +90,7 @@ class Answering(TimedLoop):
         )
         self._watched: int | None = None  # stamp of the last answer that was looked at for oscillation [ns]
         self._moved: str | None = None  # the mode before, until the robot is told to come to rest after a change
+        self._stop_noise = self.zero  # how far noise of sensors makes efforts of a stop swing
         self._stood = self.zero  # what that one exerted at rest
         self._bridge = ""  # mode by which a motion comes to rest before another mode begins
 
@@ -272,13 +273,14 @@ class Answering(TimedLoop):
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         stamp, q, qd = state.stamp, state.position, state.velocity
         laws = self._laws
-        stop = self._stop.update(state, period, laws.gains.stop, self.dynamics, self._far_stop, laws.rotors)
+        gains, free = laws.gains.stop, self._efforts.free
+        stop = self._stop.update(state, period, gains, self.dynamics, self._far_stop, laws.rotors, free)
         if stop.reversed:
             names = ", ".join(self.model.joint_names[k] for k in stop.reversed)
             self._reason += (
                 f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
             )
-        motion, let_go = stop.motion, stop.let_go
+        motion, let_go, self._stop_noise = stop.motion, stop.let_go, stop.noise
         wrench = self.zero
         try:
             wrench = self._pushes(state, state.wrenches)
@@ -363,6 +365,7 @@ class Answering(TimedLoop):
             self._drives.update(self.dynamics, answer.position, answer.velocity, answer.desired.velocity, acted, period)
             if (self._drives.state.found != self._floored).any():
                 self._suit_gains()
+        rises = self.phase not in (STOPPING, STOPPED)
         if within(answer.velocity, self._thrown) != 1:
             return  # efforts from limit to limit bring it back
         moving = inverse_dynamics(self.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
@@ -372,8 +375,7 @@ class Answering(TimedLoop):
             if self._laws.drives is not None:  # what the motion takes ends with it
                 stays = stays - self._drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
             self._stop.note(stays if friction is None else stays - friction, period)
-        rises = self.phase not in (STOPPING, STOPPED)
-        noise: Array | float = 0.0
+        noise: Array | float = 0.0 if rises else self._stop_noise
         if rises and self._filter_time and answer.mode == "computed_torque" and period > 0.0:
             rough = self._steps.steps * velocity_noise(self._filter_time, self._laws.gains.usual)
             noise = NOISE_SWING * rough * self._laws.damping(answer.position)

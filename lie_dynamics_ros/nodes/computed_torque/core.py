@@ -195,7 +195,7 @@ class ComputedTorqueCore(Following):
             tool.follow(0, 0.0, q)
             tool.wanted(mode, q, zero, laws.gains, 0.0)
         self._guard.violation(q, zero, desired)
-        laws.stopping(q, zero, StopMotion((q, zero, zero), zero, zero, zero, False, None, []))
+        laws.stopping(q, zero, StopMotion((q, zero, zero), zero, zero, zero, zero, zero, False, None, []))
         gravity_force(self.dynamics, q)
         with suppress(LieDynamicsError):  # massless links where axes line up
             forward_dynamics(self.dynamics, q, zero, zero)  # by which the delay of efforts is found

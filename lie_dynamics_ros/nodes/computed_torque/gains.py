@@ -49,8 +49,10 @@ STOP_PASSES = 4.0
 
 More than 1 as rotors and lags are seldom the worst; the watch for oscillations ends what that is too much for.
 """
-STOP_SPRING = 11.0
-"""Of a stop: stiffness over damping [1/s]."""
+LEAST_SLOW, LEAST_FILTER = 0.35, 0.25
+"""Factors below which damping of slow motions and the low-pass are not lowered."""
+STOP_SPRING, SPRING_ROOM = 11.0, 3.0
+"""Of a stop: stiffness over damping [1/s], and by what factor it is slower than the low-pass at least."""
 GUIDE_BRAKE = 40.0
 """Largest rate at which joints that are guided by hand are slowed down before their limits [1/s]."""
 STOP_HASTE = 4.0
@@ -101,19 +103,23 @@ class StopGains:
     passes: Array
 
     def lowered(self, factor: float) -> StopGains:
-        """Return gains whose damping and spring are multiplied by a factor, and whose low-pass is slower by it."""
-        f = factor
+        """Return gains of which fast motions feel that part: slow ones are damped and held on, else nothing rests."""
+        f, slow, filter = factor, max(factor, LEAST_SLOW), max(factor, LEAST_FILTER)
         return replace(
-            self, direct=f * self.direct, cap=f * self.cap, slow=f * self.slow, loose=f * self.loose,
-            slow_cap=f * self.slow_cap, filter=f * self.filter,
+            self, direct=f * self.direct, cap=f * self.cap, slow=slow * self.slow, loose=slow * self.loose,
+            slow_cap=slow * self.slow_cap, filter=filter * self.filter,
         )  # fmt: skip
 
-    def rates(self, mass: Array) -> Array:
-        """Return how fast the low-pass of each joint is (n,) where M is ``mass`` [1/s]."""
+    def rates(self, mass: Array, part: Array | float) -> Array:
+        """Return how fast the low-pass of each joint is (n,) where M is ``mass``, and a part of D is used [1/s]."""
         m = np.diagonal(mass)
         direct = self.direct * self.cap * m / (self.direct + self.cap * m)
         slow = self.slow * m + self.loose * self.slow_cap * m / (self.loose + self.slow_cap * m)
-        return np.minimum(self.filter, self.passes * direct / (slow * self.time))
+        return np.minimum(self.filter, self.passes * part * direct / (slow * self.time))
+
+    def spring(self, rates: Array) -> Array:
+        """Return the stiffness over the damping (n,) with low-passes of these rates (n,) [1/s]."""
+        return np.minimum(STOP_SPRING, rates / SPRING_ROOM)
 
     def slow_matrix(self, mass: Array) -> Array:
         """Return S (n, n)."""
@@ -196,7 +202,7 @@ def lowered(gains: Gains, factor: float) -> Gains:
     """Return gains with all rates of feedback multiplied by a factor, as where it feeds an oscillation.
 
     Damping besides the mass matrix, which rotors on elastic gears feel first, falls with its square. Rates of motions,
-    as those of a stop's plan, stay; a stop's damping and spring fall alike.
+    as those of a stop's plan, stay.
     """
     if factor == 1.0:
         return gains
@@ -372,8 +378,9 @@ def examine(
     lagging = None
     if stopping:
         Kd, slow = limited_damping_matrix(M, g.stop.direct, g.stop.cap), g.stop.slow_matrix(M)
-        Kp, Ki, allowed = STOP_SPRING * (Kd + slow), np.zeros_like(M), g.stop.cap
-        lagging = slow, -np.expm1(-g.stop.rates(M) * g.period)
+        rates = g.stop.rates(M, 1.0)
+        Kp, Ki, allowed = (Kd + slow) * g.stop.spring(rates), np.zeros_like(M), g.stop.cap
+        lagging = slow, -np.expm1(-rates * g.period)
     elif tool is not None:
         Kp, Kd, Ki = *tool, np.zeros_like(M)
         allowed = largest_damping(0.0, g.period, g.delay, g.pole)

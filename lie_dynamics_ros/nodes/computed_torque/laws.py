@@ -231,7 +231,8 @@ class Laws:
         Known friction is compensated at velocities of the plan, which is to be a function of time then.
         """
         plan = wanted.motion
-        damping = self.gains.stop.force(self._inertia(q), wanted.rate, wanted.pull) + wanted.offset
+        mass = self._inertia(q) + np.diag(wanted.heavier)
+        damping = self.gains.stop.force(mass, wanted.rate, wanted.pull) + wanted.offset
         damping = damping + self.rotors * plan[2]
         law = LawEffort(inverse_dynamics(self.model, q, qd, plan[2]) + damping, qd, plan[2], damping)
         return law if self._friction is None or wanted.gives_way else self._with_friction(law, *plan)

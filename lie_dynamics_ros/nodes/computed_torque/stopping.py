@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,12 +11,15 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.robot_state import RobotState
+from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.control import SoftLimits, StopPlan
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, mass_matrix
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
-from .gains import STOP_SPRING, StopGains
+from .gains import StopGains
+from .sensor_noise import SensorNoise
+from .untold_inertia import LARGEST, UntoldInertia
 
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
@@ -25,6 +29,12 @@ REMEMBERED = 0.1
 """Over which time the efforts of feedback before a stop count, that it goes on with [s]."""
 LARGEST_OFFSET = 0.5
 """The largest of them, over the effort limit."""
+QUIET = 1e-3
+"""How far noise of sensors may make efforts of the damper swing, over the effort limit."""
+ROUGH, COARSE_FILTER = 0.01, 20.0
+"""And a step of a position those of the other damper, whose low-pass gets slower for that, but not than this [1/s]."""
+DRIVEN = 0.3
+"""Speed, over the limit, from which on a joint that gets faster and faster is not taken to be heavier for that."""
 GIVING_WAY = 0.3
 """How long a stop gives way to what touches, before it holds the robot where it is then [s]."""
 
@@ -49,11 +59,17 @@ class StopState:
         Errors of velocities behind the low-pass, and its rates [1/s].
     offset : ndarray, shape (n,)
         What feedback exerted before the stop, which goes on [N m, N].
+    fast : ndarray, shape (n,)
+        Largest speeds so far [rad/s, m/s].
+    mass : ndarray, shape (n, n)
+        Mass matrix at the last state that has one [kg m^2, kg].
     """
 
     slow: Array
     filter: Array
     offset: Array
+    fast: Array
+    mass: Array
     plan: StopPlan | None = None
     begun: int = 0
     late: bool = False
@@ -72,6 +88,10 @@ class StopMotion(NamedTuple):
         Error of the velocity, and that behind the low-pass, both with a part of that of the position [rad/s, m/s].
     offset : ndarray
         To be exerted besides [N m, N].
+    heavier : ndarray
+        Inertia that joints are taken to have besides what is known [kg m^2, kg].
+    noise : ndarray
+        How far noise of sensors makes efforts swing [N m, N].
     gives_way : bool
         Whether it is damped alone.
     let_go : ndarray of bool, shape (n,), or None
@@ -84,6 +104,8 @@ class StopMotion(NamedTuple):
     rate: Array
     pull: Array
     offset: Array
+    heavier: Array
+    noise: Array
     gives_way: bool
     let_go: NDArray[np.bool_] | None
     reversed: list[int]
@@ -97,23 +119,32 @@ class Stop:
     soft : SoftLimits
     limit, fastest : ndarray, shape (n,)
         Limits of efforts and velocities [N m, N; rad/s, m/s]; the largest float for none.
+    scale : ndarray, shape (n,)
+        What is much for a joint, such as its effort limit [N m, N].
     speed : ndarray, shape (n,)
         Velocity limits, 1 for none.
     watched : bool
         Whether joints are looked at for efforts that act the other way round.
     """
 
-    def __init__(self, soft: SoftLimits, limit: Array, fastest: Array, speed: Array, watched: bool) -> None:
+    def __init__(
+        self, soft: SoftLimits, limit: Array, scale: Array, fastest: Array, speed: Array, watched: bool
+    ) -> None:
         self._zero = np.zeros(len(limit))
         self._borne = self._zero  # mean effort of feedback of late
-        self._largest = LARGEST_OFFSET * limit
+        self._largest, self._quiet = LARGEST_OFFSET * limit, QUIET * scale
+        self._rough, self._heaviest = ROUGH * scale, LARGEST * scale
+        self._light = np.diag(1e-3 * scale)
+        self.inertia = UntoldInertia(scale)
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self._steps = PositionSteps(len(limit))
+        self.noise = SensorNoise(self._steps)
         self.begin(False)
         self._rest = np.full(len(limit), AT_REST)
         self._resting = RESTING * speed
         self._moving = 2.0 * self._resting
+        self._driven = DRIVEN * speed
 
     def note(self, feedback: Array, period: float) -> None:
         """Take note of what feedback exerted (n,) for ``period`` [s], before a stop [N m, N]."""
@@ -129,8 +160,11 @@ class Stop:
         Where it ``goes_on``, what feedback bore in the mean, such as a payload, is borne on.
         """
         zero = self._zero
+        self.inertia.reset()
+        self.noise.reset()
         offset = np.clip(self._borne, -self._largest, self._largest) if goes_on and not gives_way else zero
-        self.state = StopState(zero, zero, offset, give_way=GIVING_WAY if gives_way else 0.0, gave_way=gives_way)
+        giving = GIVING_WAY if gives_way else 0.0
+        self.state = StopState(zero, zero, offset, zero, self._light, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -142,12 +176,12 @@ class Stop:
         self.state.plan, self.state.late = None, late
 
     def update(
-        self, state: RobotState, period: float, gains: StopGains, dynamics: Robot, far: Array, rotors: Array
+        self, state: RobotState, period: float, gains: StopGains, dynamics: Robot, far: Array, rotors: Array, free: bool
     ) -> StopMotion:
         """Return what is wanted at a state, ``period`` [s] after the one before.
 
         The way to rest begins anew where the robot is farther from it than ``far`` (n,). Joints have learned ``rotors``
-        (n,) besides what the dynamics know [kg m^2, kg].
+        (n,) besides what the dynamics know [kg m^2, kg]; ``free`` tells whether the last efforts were as wanted.
         """
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
         reversal = self.reversal
@@ -166,22 +200,42 @@ class Stop:
                 braking = None if s.plan is None and not s.late else -hurry * qd
                 s.plan = StopPlan(q, qd, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
                 s.begun, s.late = stamp, False
-                s.filter = gains.rates(mass_matrix(dynamics, q) + np.diag(rotors))
             motion = s.plan.at((stamp - s.begun) * 1e-9)
         let_go = reversal.let_go if reversal.let_go.any() else None
         if let_go is not None:  # feedback by the other joints alone, else what they do for these may drive them
             x, v, a = motion
             motion = np.where(let_go, q, x), np.where(let_go, qd, v), np.where(let_go, self._zero, a)
         found, reversal.news = reversal.news, []
-        rate = motion[1] - qd
-        s.slow = s.slow - np.expm1(-np.minimum(s.filter, gains.filter) * period) * (rate - s.slow)
         seen = q
         if state.filter_time and not gives_way:  # what a reading of a position hides is nothing to act on
             self._steps.note(q)
             seen = self._steps.inside(q)
+        swing, step = self.noise.swing(state, period)
+        part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
+        with suppress(LieDynamicsError):  # else it is what it was
+            s.mass = mass_matrix(dynamics, q)
+        rate, mass = motion[1] - qd, s.mass + np.diag(rotors)
+        known, late = np.diagonal(mass), gains.time + 1.0 / gains.filter
+        calm = 0.5 * gains.filter * step + np.sqrt(0.125 * gains.filter * period) * swing * (not state.filter_time)
         error = motion[0] - seen
-        pull = STOP_SPRING * error
-        return StopMotion(motion, rate + pull, s.slow + pull, s.offset, gives_way, let_go, found)
+        rotors = rotors + dynamics.limits.armature
+        pulled = s.slow + gains.spring(s.filter) * error
+        most = np.maximum(self._heaviest - rotors, 0.0)
+        speed = np.abs(qd)
+        driven = speed > np.maximum(self._driven, s.fast)  # faster and faster, perhaps by reversed efforts
+        s.fast = np.maximum(s.fast, speed)
+        grows = free & (s.slow * pulled > 0.0) & ~driven
+        heavier = self.inertia.update(s.slow, grows, known, most, period, late, calm)
+        slow = (gains.slow * (known + heavier) + gains.loose) * step
+        coarse = np.maximum(self._rough / np.maximum(slow, 1e-3 * self._rough), COARSE_FILTER)
+        rates = np.minimum(gains.rates(mass + np.diag(heavier), part), coarse)
+        s.filter = np.minimum(np.where(part < 1.0, np.maximum(rates, COARSE_FILTER), rates), gains.filter)
+        s.slow = s.slow - np.expm1(-s.filter * period) * (rate - s.slow)
+        pull = gains.spring(s.filter) * error
+        noise = part * gains.direct * swing + s.filter * slow
+        return StopMotion(
+            motion, part * rate + pull, s.slow + pull, s.offset, heavier, noise, gives_way, let_go, found
+        )
 
     def rests(self, wanted: StopMotion, velocity: Array) -> bool:
         """Tell whether the way to rest has ended, and the robot rests."""

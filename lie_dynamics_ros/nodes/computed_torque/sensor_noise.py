@@ -1,0 +1,68 @@
+"""What sensors add to the velocities of joints, as it is seen in them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.robot_state import RobotState
+from ...lie_dynamics.control.position_steps import PositionSteps
+from ...lie_dynamics.control.velocity_filter import velocity_noise
+
+MEMORY = 0.2
+"""Over which time noise is looked at [s]."""
+LARGEST_NOISE = 0.03
+"""Standard deviation of velocities beyond which they are taken to change so fast [rad/s, m/s]."""
+PEAK_TO_PEAK = 6.0
+"""Of noise, over its standard deviation."""
+STEP_TO_PEAK = 2.0
+"""Of velocities found in positions, over a step of these and what `velocity_noise` makes of it."""
+
+
+class SensorNoise:
+    """How far noise makes velocities swing, and positions step.
+
+    Measured velocities: by the second differences, which motions hardly have. An oscillation has, so the squares of
+    these and their products with those of one and of two states before are taken for the sum of white noise, x (6, -4,
+    1), and of a sine, p (1, c, 2 c^2 - 1); without p and c that is a quadratic equation for x (Pisarenko's harmonic
+    decomposition). Velocities found in positions: by the steps of positions.
+
+    Parameters
+    ----------
+    steps : PositionSteps
+        That take in the positions of the same states.
+    """
+
+    def __init__(self, steps: PositionSteps) -> None:
+        self._steps = steps
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin without noise."""
+        self._last: list[Array] = []
+        self._products: Array | None = None
+
+    def swing(self, state: RobotState, period: float) -> tuple[Array | float, Array | float]:
+        """Return how far velocities swing by noise, and steps of positions, ``period`` [s] after the state before."""
+        if period <= 0.0:
+            return 0.0, 0.0
+        if state.filter_time:
+            steps = self._steps.found
+            return STEP_TO_PEAK * velocity_noise(state.filter_time, period) * steps, steps
+        self._last = [*self._last[-4:], state.velocity]
+        if len(self._last) < 5:
+            return 0.0, 0.0
+        v = np.array(self._last)
+        second = v[:-2] - 2.0 * v[1:-1] + v[2:]
+        products = second[-1] * second[::-1]
+        before = np.zeros_like(products) if self._products is None else self._products
+        self._products = before + (products - before) * min(1.0, period / MEMORY)
+        noise = np.sqrt(white(self._products))
+        return PEAK_TO_PEAK * np.where(noise < LARGEST_NOISE, noise, 0.0), 0.0
+
+
+def white(products: Array) -> Array:
+    """Return the variance (n,) of white noise beside one sine, by products (3, n) of second differences."""
+    r0, r1, r2 = products
+    b, c = 13.0 * r0 + 16.0 * r1 + 6.0 * r2, r0 * r0 + r0 * r2 - 2.0 * r1 * r1
+    return np.clip((b - np.sqrt(np.maximum(b * b - 40.0 * c, 0.0))) / 20.0, 0.0, r0 / 6.0)

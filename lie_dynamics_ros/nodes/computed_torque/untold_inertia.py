@@ -1,0 +1,134 @@
+"""Inertia that a stop takes joints to have besides what is known: it grows where they do not slow down."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...lie_dynamics.arrays import Mask
+
+LARGEST = 0.03
+"""The largest, over the effort limit [kg m^2 / (N m)]."""
+SMALLEST = 0.1
+"""What it grows from, over the inertia that is known."""
+GROWTH = 30.0
+"""Rate at which it grows [1/s]."""
+SLOWS = 6.0
+"""Rate at which errors of velocities fade that are left to themselves [1/s]."""
+CALM = 3e-3
+"""Error of a velocity that is nothing [rad/s, m/s]."""
+HELD = 6.0
+"""How long an error has to keep its sign, over the time by which efforts are late: what is faster is fed by gains."""
+EASED = 0.25
+"""What is left of it where a joint is found to oscillate."""
+REGAINS = 1.0
+"""Rate at which it may be more again then [1/s]."""
+PERSISTS = 0.7
+"""Part of the swing before from which on one that follows it soon is oscillation."""
+SWINGS = 1.5
+"""More such swings in a row are."""
+
+
+@dataclass
+class InertiaState:
+    """What it remembers, all (n,).
+
+    Attributes
+    ----------
+    value : ndarray
+        The inertia [kg m^2, kg].
+    most : ndarray
+        The largest it may be.
+    expected : ndarray
+        Size of errors of velocities, as it fades where gains suffice [rad/s, m/s].
+    sign, held : ndarray
+        Direction of the error, and for how long it has been that [s].
+    peak, before : ndarray
+        Largest error since then, and in the swing before it [rad/s, m/s].
+    swings : ndarray
+        How many short swings there were in a row that did not fade.
+    """
+
+    value: Array
+    most: Array
+    expected: Array
+    sign: Array
+    held: Array
+    peak: Array
+    before: Array
+    swings: Array
+
+
+class UntoldInertia:
+    """Finds what joints may be taken to weigh by whether their errors fade.
+
+    Where a light joint carries a heavy rotor that nobody told, gains that suit the joint alone do not slow it down, and
+    gains that suit the rotor would shake the joint if there was none. So gains begin with the joint alone.
+
+    Parameters
+    ----------
+    limit : ndarray, shape (n,)
+        What is much for a joint, such as its effort limit [N m, N].
+    """
+
+    def __init__(self, limit: Array) -> None:
+        self._limit = limit
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with what is known."""
+        zero = np.zeros(len(self._limit))
+        self.state = InertiaState(zero, LARGEST * self._limit, zero, zero, zero, zero, zero, zero)
+
+    def ease(self, shaking: Array) -> None:
+        """Take joints (n,), True for which oscillate, to be lighter from now on."""
+        s = self.state
+        s.most = np.where(shaking & (s.value > 0.0), EASED * s.value, s.most)
+        s.value = np.minimum(s.value, s.most)
+
+    def update(
+        self, error: Array, grows: Mask, known: Array, most: Array, period: float, late: float, calm: Array | float
+    ) -> Array:
+        """Return the inertia (n,) [kg m^2, kg].
+
+        Parameters
+        ----------
+        error : ndarray, shape (n,)
+            Of velocities, behind a low-pass [rad/s, m/s].
+        grows : ndarray of bool, shape (n,)
+            Where it may grow: not where a joint comes back to where it is pulled, nor while efforts are limited.
+        known : ndarray, shape (n,)
+            Inertia that each joint is known to have [kg m^2, kg].
+        most : ndarray, shape (n,)
+            The largest that may be returned.
+        period : float
+            Since the last call [s].
+        late : float
+            By which efforts act later than states [s].
+        calm : ndarray, shape (n,)
+            What noise of sensors adds to errors [rad/s, m/s].
+        """
+        s, size, turned = self.state, np.abs(error), np.sign(error) != self.state.sign
+        slow = HELD * late
+        if not s.sign.any():  # a stop begins: nothing swings yet
+            s.sign, s.held, turned = np.sign(error), np.full(len(error), 0.5 * slow), np.zeros(len(error), bool)
+        if turned.any():
+            short = (s.held < slow) & (s.peak > CALM + calm) & (s.peak > PERSISTS * s.before)
+            s.swings = np.where(turned, np.where(short, s.swings + 1.0, 0.0), s.swings)
+            shaking = turned & (s.swings > SWINGS)
+            s.before = np.where(turned, s.peak, s.before)
+            if shaking.any():
+                self.ease(shaking)
+        s.held = np.where(turned, 0.0, s.held + period)
+        s.peak = np.where(turned, size, np.maximum(s.peak, size))
+        s.sign = np.sign(error)
+        expected = s.expected * math.exp(-SLOWS * period)
+        stays = grows & (size > expected) & (s.held > slow) & (size > CALM + calm)
+        s.expected = np.maximum(size, expected)
+        s.most = np.minimum(s.most * math.exp(REGAINS * period), LARGEST * self._limit)
+        grown = np.maximum(s.value, SMALLEST * known) * math.exp(GROWTH * period)
+        s.value = np.where(stays, np.minimum(grown, np.minimum(s.most, most)), s.value)
+        return s.value

@@ -1,0 +1,53 @@
+"""What a stop finds of its joints and sensors: inertia that nobody told, and noise of velocities."""
+
+import numpy as np
+import pytest
+
+from lie_dynamics_ros.nodes.computed_torque.sensor_noise import white
+from lie_dynamics_ros.nodes.computed_torque.untold_inertia import LARGEST, UntoldInertia
+
+PERIOD, LATE, DAMPING, FILTER = 0.002, 0.02, 16.0, 60.0
+ONE = np.ones(1)
+
+
+def stopped(known, true, seconds, push=0.0):
+    """Return speed and inertia found, of a joint (known, true [kg m^2]) that damping at a rate of 16 1/s slows down."""
+    inertia, speed, slow, late = UntoldInertia(ONE), 1.0, 0.0, [0.0] * 5
+    found, most = np.zeros(1), LARGEST * ONE
+    for _ in range(round(seconds / PERIOD)):
+        slow += (1.0 - np.exp(-FILTER * PERIOD)) * (-speed - slow)
+        found = inertia.update(slow * ONE, ONE > 0.0, known * ONE, most, PERIOD, LATE, 0.0)
+        late.append(DAMPING * (known + found[0]) * slow)
+        speed += PERIOD * (late.pop(0) + push) / true
+    return abs(speed), found[0]
+
+
+@pytest.mark.parametrize("rotor", [1e-3, 1e-2, 0.03])
+def test_a_light_joint_with_a_rotor_that_nobody_told_is_slowed_down(rotor):
+    speed, found = stopped(1e-5, 1e-5 + rotor, 1.5)
+    assert speed < 5e-3 and 0.1 * rotor < found <= LARGEST
+
+
+def test_a_joint_that_slows_down_is_what_it_is_known_to_be():
+    speed, found = stopped(1e-3, 1e-3, 1.0)
+    assert speed < 1e-3 and found < 1e-3
+
+
+def test_what_grew_too_much_is_eased():
+    inertia, most = UntoldInertia(ONE), LARGEST * ONE
+    for _ in range(300):
+        before = inertia.update(0.1 * ONE, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0)[0]
+    assert before == LARGEST
+    for k in range(100):  # 10 Hz
+        after = inertia.update(0.1 * np.sin(63.0 * k * PERIOD) * ONE, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0)[0]
+    assert after < 0.3 * before
+
+
+def test_noise_is_told_from_oscillation(rng):
+    n, noise, size = 20000, 0.01, np.array([0.0, 0.05, 0.5])
+    v = noise * rng.standard_normal((n, 3)) + size * np.sin(np.arange(n)[:, None] * np.array([0.0, 0.6, 1.3]) + 0.3)
+    d = v[:-2] - 2.0 * v[1:-1] + v[2:]
+    products = np.array([(d[2:] * d[2 - k : len(d) - k]).mean(axis=0) for k in range(3)])
+    found = np.sqrt(white(products))
+    assert (np.abs(found / noise - 1.0) < [0.15, 0.15, 0.35]).all()
+    assert (products[0] / 6.0)[2] > 50.0 * noise**2  # what second differences alone would say
