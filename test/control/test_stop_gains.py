@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lie_dynamics_ros.nodes.computed_torque.sensor_noise import white
-from lie_dynamics_ros.nodes.computed_torque.untold_inertia import LARGEST, UntoldInertia
+from lie_dynamics_ros.nodes.computed_torque.untold_inertia import HEAVIEST_UNTOLD, UntoldInertia
 
 PERIOD, LATE, DAMPING, FILTER = 0.002, 0.02, 16.0, 60.0
 ONE = np.ones(1)
@@ -13,7 +13,7 @@ ONE = np.ones(1)
 def stopped(known, true, seconds, push=0.0):
     """Return speed and inertia found, of a joint (known, true [kg m^2]) that damping at a rate of 16 1/s slows down."""
     inertia, speed, slow, late = UntoldInertia(ONE), 1.0, 0.0, [0.0] * 5
-    found, most = np.zeros(1), LARGEST * ONE
+    found, most = np.zeros(1), HEAVIEST_UNTOLD * ONE
     for _ in range(round(seconds / PERIOD)):
         slow += (1.0 - np.exp(-FILTER * PERIOD)) * (-speed - slow)
         found = inertia.update(slow * ONE, ONE > 0.0, known * ONE, most, PERIOD, LATE, 0.0)
@@ -25,7 +25,7 @@ def stopped(known, true, seconds, push=0.0):
 @pytest.mark.parametrize("rotor", [1e-3, 1e-2, 0.03])
 def test_a_light_joint_with_a_rotor_that_nobody_told_is_slowed_down(rotor):
     speed, found = stopped(1e-5, 1e-5 + rotor, 1.5)
-    assert speed < 5e-3 and 0.1 * rotor < found <= LARGEST
+    assert speed < 5e-3 and 0.1 * rotor < found <= HEAVIEST_UNTOLD
 
 
 def test_a_joint_that_slows_down_is_what_it_is_known_to_be():
@@ -34,10 +34,10 @@ def test_a_joint_that_slows_down_is_what_it_is_known_to_be():
 
 
 def test_what_grew_too_much_is_eased():
-    inertia, most = UntoldInertia(ONE), LARGEST * ONE
+    inertia, most = UntoldInertia(ONE), HEAVIEST_UNTOLD * ONE
     for _ in range(300):
         before = inertia.update(0.1 * ONE, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0)[0]
-    assert before == LARGEST
+    assert before == HEAVIEST_UNTOLD
     for k in range(100):  # 10 Hz
         after = inertia.update(0.1 * np.sin(63.0 * k * PERIOD) * ONE, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0)[0]
     assert after < 0.3 * before

@@ -9,7 +9,7 @@ from ...core.robot_state import RobotState
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.velocity_filter import velocity_noise
 
-MEMORY = 0.2
+NOISE_MEMORY = 0.2
 """Over which time noise is looked at [s]."""
 LARGEST_NOISE = 0.03
 """Standard deviation of velocities beyond which they are taken to change so fast [rad/s, m/s]."""
@@ -56,7 +56,7 @@ class SensorNoise:
         second = v[:-2] - 2.0 * v[1:-1] + v[2:]
         products = second[-1] * second[::-1]
         before = np.zeros_like(products) if self._products is None else self._products
-        self._products = before + (products - before) * min(1.0, period / MEMORY)
+        self._products = before + (products - before) * min(1.0, period / NOISE_MEMORY)
         noise = np.sqrt(white(self._products))
         return PEAK_TO_PEAK * np.where(noise < LARGEST_NOISE, noise, 0.0), 0.0
 

@@ -19,7 +19,7 @@ from ...lie_dynamics.control.robots import Robot, mass_matrix
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
 from .gains import StopGains
 from .sensor_noise import SensorNoise
-from .untold_inertia import LARGEST, UntoldInertia
+from .untold_inertia import HEAVIEST_UNTOLD, UntoldInertia
 
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
@@ -133,7 +133,7 @@ class Stop:
         self._zero = np.zeros(len(limit))
         self._borne = self._zero  # mean effort of feedback of late
         self._largest, self._quiet = LARGEST_OFFSET * limit, QUIET * scale
-        self._rough, self._heaviest = ROUGH * scale, LARGEST * scale
+        self._rough, self._heaviest = ROUGH * scale, HEAVIEST_UNTOLD * scale
         self._light = np.diag(1e-3 * scale)
         self.inertia = UntoldInertia(scale)
         self.reversal = Reversal(limit, fastest)

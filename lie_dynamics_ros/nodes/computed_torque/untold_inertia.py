@@ -10,25 +10,25 @@ import numpy as np
 from ...core.arrays import Array
 from ...lie_dynamics.arrays import Mask
 
-LARGEST = 0.03
+HEAVIEST_UNTOLD = 0.03
 """The largest, over the effort limit [kg m^2 / (N m)]."""
-SMALLEST = 0.1
+FIRST_PART = 0.1
 """What it grows from, over the inertia that is known."""
-GROWTH = 30.0
+INERTIA_GROWTH = 30.0
 """Rate at which it grows [1/s]."""
-SLOWS = 6.0
+ERROR_FADING = 6.0
 """Rate at which errors of velocities fade that are left to themselves [1/s]."""
-CALM = 3e-3
+NO_ERROR = 3e-3
 """Error of a velocity that is nothing [rad/s, m/s]."""
-HELD = 6.0
+TURNS_WITHIN = 6.0
 """How long an error has to keep its sign, over the time by which efforts are late: what is faster is fed by gains."""
-EASED = 0.25
+EASED_PART = 0.25
 """What is left of it where a joint is found to oscillate."""
-REGAINS = 1.0
+EASED_RISE = 1.0
 """Rate at which it may be more again then [1/s]."""
-PERSISTS = 0.7
+SWING_PERSISTS = 0.7
 """Part of the swing before from which on one that follows it soon is oscillation."""
-SWINGS = 1.5
+SWINGS_IN_ROW = 1.5
 """More such swings in a row are."""
 
 
@@ -81,12 +81,12 @@ class UntoldInertia:
     def reset(self) -> None:
         """Begin with what is known."""
         zero = np.zeros(len(self._limit))
-        self.state = InertiaState(zero, LARGEST * self._limit, zero, zero, zero, zero, zero, zero)
+        self.state = InertiaState(zero, HEAVIEST_UNTOLD * self._limit, zero, zero, zero, zero, zero, zero)
 
     def ease(self, shaking: Array) -> None:
         """Take joints (n,), True for which oscillate, to be lighter from now on."""
         s = self.state
-        s.most = np.where(shaking & (s.value > 0.0), EASED * s.value, s.most)
+        s.most = np.where(shaking & (s.value > 0.0), EASED_PART * s.value, s.most)
         s.value = np.minimum(s.value, s.most)
 
     def update(
@@ -112,23 +112,23 @@ class UntoldInertia:
             What noise of sensors adds to errors [rad/s, m/s].
         """
         s, size, turned = self.state, np.abs(error), np.sign(error) != self.state.sign
-        slow = HELD * late
+        slow = TURNS_WITHIN * late
         if not s.sign.any():  # a stop begins: nothing swings yet
             s.sign, s.held, turned = np.sign(error), np.full(len(error), 0.5 * slow), np.zeros(len(error), bool)
         if turned.any():
-            short = (s.held < slow) & (s.peak > CALM + calm) & (s.peak > PERSISTS * s.before)
+            short = (s.held < slow) & (s.peak > NO_ERROR + calm) & (s.peak > SWING_PERSISTS * s.before)
             s.swings = np.where(turned, np.where(short, s.swings + 1.0, 0.0), s.swings)
-            shaking = turned & (s.swings > SWINGS)
+            shaking = turned & (s.swings > SWINGS_IN_ROW)
             s.before = np.where(turned, s.peak, s.before)
             if shaking.any():
                 self.ease(shaking)
         s.held = np.where(turned, 0.0, s.held + period)
         s.peak = np.where(turned, size, np.maximum(s.peak, size))
         s.sign = np.sign(error)
-        expected = s.expected * math.exp(-SLOWS * period)
-        stays = grows & (size > expected) & (s.held > slow) & (size > CALM + calm)
+        expected = s.expected * math.exp(-ERROR_FADING * period)
+        stays = grows & (size > expected) & (s.held > slow) & (size > NO_ERROR + calm)
         s.expected = np.maximum(size, expected)
-        s.most = np.minimum(s.most * math.exp(REGAINS * period), LARGEST * self._limit)
-        grown = np.maximum(s.value, SMALLEST * known) * math.exp(GROWTH * period)
+        s.most = np.minimum(s.most * math.exp(EASED_RISE * period), HEAVIEST_UNTOLD * self._limit)
+        grown = np.maximum(s.value, FIRST_PART * known) * math.exp(INERTIA_GROWTH * period)
         s.value = np.where(stays, np.minimum(grown, np.minimum(s.most, most)), s.value)
         return s.value
