@@ -91,7 +91,10 @@ def run(given: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", StewartWarning)
         platform = any_platform(given.platform)
         if isinstance(platform, RotaryPlatform):
-            raise InputError("--platform: rotary_legs are in its file, and legs that slide are calibrated")
+            raise InputError(
+                "--platform: rotary_legs are in its file, and legs that slide are calibrated here; those that turn by "
+                "calibrate_rotary(platform, poses, angles) of lie_dynamics.stewart"
+            )
         sensors = PlatformSensors.from_yaml(given.platform, points_of(platform))
     for name in ("still", "rest"):
         if not 0.0 < getattr(given, name) < np.inf:

@@ -28,6 +28,9 @@ def rod(length, mass):
     return ROD.format(c=0.5 * length, m=mass, i=1e-4 * mass, j=mass * length**2 / 12)
 
 
+SPIN = 5.0
+"""Of rods on ball joints, about themselves [rad/s]."""
+
 FIVE_BAR = f"""{HEAD}<worldbody>
   <body name="left" pos="-0.1 0 0"><joint name="left" axis="0 -1 0"/>{rod(0.25, 0.5)}
     <body name="left_rod" pos="0.25 0 0"><joint name="left_elbow" axis="0 -1 0"/>{rod(0.35, 0.3)}
@@ -38,17 +41,19 @@ FIVE_BAR = f"""{HEAD}<worldbody>
 </worldbody><equality><connect name="hinge" site1="tip" site2="end"/></equality></mujoco>"""
 
 
-def delta():
-    """Three arms, six rods on universal joints, a platform that floats."""
+def delta(ball=False):
+    """Three arms, six rods on universal joints, or on ball joints at both ends, a platform that floats."""
     arms, sites, ends = "", "", ""
     for k in range(3):
         turn = 2.0 * np.pi * k / 3.0
         rods = ""
         for side, y in (("left", 0.05), ("right", -0.05)):
             name = f"rod_{k}_{side}"
+            joints = f'<joint name="{name}_a" axis="0 1 0"/><joint name="{name}_b" axis="0 0 1"/>'
+            if ball:
+                joints = f'<joint name="{name}" type="ball"/>'
             rods += (
-                f'<body name="{name}" pos="0.3 {y} 0"><joint name="{name}_a" axis="0 1 0"/>'
-                f'<joint name="{name}_b" axis="0 0 1"/>{rod(0.8, 0.05)}<site name="{name}" pos="0.8 0 0"/></body>'
+                f'<body name="{name}" pos="0.3 {y} 0">{joints}{rod(0.8, 0.05)}<site name="{name}" pos="0.8 0 0"/></body>'
             )
             x = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ [0.05, y]
             sites += f'<site name="{name}_end" pos="{x[0]:.17g} {x[1]:.17g} 0"/>'
@@ -73,6 +78,7 @@ MACHINES = {
         {"left": 2.2, "left_elbow": -1.4, "right": 0.94, "right_elbow": 1.4},
     ),
     "delta": (delta(), ("arm_0", "arm_1", "arm_2"), "platform", {"arm_0": 0.3, "arm_1": 0.3, "arm_2": 0.3}),
+    "ball rods": (delta(True), ("arm_0", "arm_1", "arm_2"), "platform", {"arm_0": 0.3, "arm_1": 0.3, "arm_2": 0.3}),
 }
 
 
@@ -85,11 +91,11 @@ def started(name):
     q = model.neutral()
     for joint, position in guess.items():
         q[model.joint(joint).q_slice] = position
-    if name == "delta":
+    if name != "five-bar":
         q[model.joint("platform").q_slice.stop - 1] = -0.8
         for joint in model.joints:
-            if joint.name.endswith("_a"):
-                q[joint.q_slice] = 1.8
+            if joint.name.endswith("_a") or joint.kind == "spherical":
+                q[joint.q_slice] = [0.0, np.sin(0.9), 0.0, np.cos(0.9)] if joint.kind == "spherical" else 1.8
     found = assemble(model, constraints, q, held=motors)
     assert found.converged
     return machine, model, constraints, found.q, motors, frame
@@ -100,10 +106,13 @@ def swung(name, seconds=0.12, every=20):
     machine, model, _, q, motors, frame = started(name)
     data = mujoco.MjData(machine)
     order = [mujoco.mj_name2id(machine, mujoco.mjtObj.mjOBJ_JOINT, joint.name) for joint in model.joints]
-    for joint, at in zip(model.joints, order, strict=True):
-        part, place = q[joint.q_slice], machine.jnt_qposadr[at]
+    for joint, number in zip(model.joints, order, strict=True):
+        part, place = q[joint.q_slice], machine.jnt_qposadr[number]
         if joint.kind == "free":  # position, then w, x, y, z
             data.qpos[place : place + 7] = [*part[4:], part[3], *part[:3]]
+        elif joint.kind == "spherical":  # the rod spins about itself from the start
+            data.qpos[place : place + 4] = [part[3], *part[:3]]
+            data.qvel[machine.jnt_dofadr[number]] = SPIN
         else:
             data.qpos[place] = part[0]
     at = [mujoco.mj_name2id(machine, mujoco.mjtObj.mjOBJ_JOINT, motor) for motor in motors]
@@ -129,6 +138,7 @@ def swung(name, seconds=0.12, every=20):
 def test_poses_and_efforts_are_those_of_the_machine_in_the_file(name):
     _, model, constraints, q, motors, frame = started(name)
     tracker = ClosedLoopTracker(model, constraints, q, motors)
+    assert sum(idle.count for idle in tracker.idle) == (6 if name == "ball rods" else 0)
     places = [model.joint(motor).v_slice.start for motor in motors]
     largest, moved, gaps, errors = 0.0, 0.0, [], []
     start = q[[model.joint(motor).q_slice.start for motor in motors]]
