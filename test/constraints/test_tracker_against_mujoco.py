@@ -53,7 +53,8 @@ def delta(ball=False):
             if ball:
                 joints = f'<joint name="{name}" type="ball"/>'
             rods += (
-                f'<body name="{name}" pos="0.3 {y} 0">{joints}{rod(0.8, 0.05)}<site name="{name}" pos="0.8 0 0"/></body>'
+                f'<body name="{name}" pos="0.3 {y} 0">{joints}{rod(0.8, 0.05)}'
+                f'<site name="{name}" pos="0.8 0 0"/></body>'
             )
             x = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ [0.05, y]
             sites += f'<site name="{name}_end" pos="{x[0]:.17g} {x[1]:.17g} 0"/>'

@@ -240,7 +240,10 @@ class StewartPlatform(Drawn):
 def require_platform(value: object, name: str = "platform") -> None:
     """Raise StewartError unless a value is a `StewartPlatform`, with legs on point joints."""
     if not isinstance(value, StewartPlatform):
-        raise StewartError(f"{name}: a StewartPlatform is expected, got {quoted(value)}", name=name, value=value)
+        kind = type(value).__name__
+        other = kind in ("RotaryPlatform", "OffsetPlatform")
+        got = f"a {kind}: this is for legs that slide, on point joints" if other else quoted(value)
+        raise StewartError(f"{name}: a StewartPlatform is expected, got {got}", name=name, value=value)
 
 
 def _checked_home(pose: npt.ArrayLike) -> Array:
