@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...lie_dynamics.arrays import Mask
+from ...lie_dynamics.control.kernels import drives as k
 from ...lie_dynamics.control.robots import Robot, inverse_dynamics, mass_matrix
 
 RATE = 80.0
@@ -60,7 +61,7 @@ class DriveState:
     ----------
     value : ndarray, shape (n, 4)
     covariance : ndarray, shape (n, 4, 4)
-    first, second : ndarray, shape (5, n)
+    filtered : ndarray, shape (2, 5, n)
         Velocity, effort beyond the model without acceleration, direction, velocity, and what of the effort the
         acceleration may explain that was not known at the begin; filtered once; and twice, the first as acceleration.
     sure : ndarray, shape (n,)
@@ -78,8 +79,7 @@ class DriveState:
     size: int
     value: Array = field(init=False)
     covariance: Array = field(init=False)
-    first: Array = field(init=False)
-    second: Array = field(init=False)
+    filtered: Array = field(init=False)
     sure: Array = field(init=False)
     push: Array = field(init=False)
     found: Mask = field(init=False)
@@ -89,7 +89,7 @@ class DriveState:
     def __post_init__(self) -> None:
         self.value = np.zeros((self.size, 4))
         self.covariance = np.broadcast_to(np.diag(PRIOR**2), (self.size, 4, 4)).copy()
-        self.first, self.second = np.zeros((2, 5, self.size))
+        self.filtered = np.zeros((2, 5, self.size))
         self.sure = np.zeros(self.size)
         self.push = np.zeros(self.size)
         self.found = np.zeros(self.size, dtype=bool)
@@ -113,12 +113,15 @@ class DriveEstimate:
     def __init__(self, scale: Array, told: bool = False) -> None:
         self.scale = scale
         self._lowest = np.where(told & (IGNORED > 0.0), -HIGHEST_DRIVE, LOWEST_DRIVE)
+        self._bounds = np.stack([PRIOR, DRIFT, HIGHEST_DRIVE, self._lowest, IGNORED], axis=1)
+        self._numbers = np.array([RATE, NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, 0.0])
+        self._work = np.empty((3, 4))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learned."""
         self.state = DriveState(len(self.scale))
-        self.rotors = np.zeros(len(self.scale))
+        self.rotors, self._taken = np.zeros(len(self.scale)), np.zeros((len(self.scale), 4))
 
     def forget(self) -> None:
         """Forget the last state, not what was learned."""
@@ -126,12 +129,11 @@ class DriveEstimate:
 
     def beside(self, more: Array) -> DriveEstimate:
         """Return what it is beside a model that takes some effort (n,) more at rest, which is load no longer."""
-        other = copy.copy(self)
-        other.state = s = copy.copy(self.state)
-        step = np.zeros((5, len(self.scale)))
-        step[1] = more / self.scale
-        s.first, s.second = s.first - step, s.second - step
-        s.value = np.clip(s.value - step[1][:, None] * np.eye(4)[3], self._lowest, HIGHEST_DRIVE)
+        other = copy.deepcopy(self)
+        s, share = other.state, more / self.scale
+        s.filtered[:, 1] -= share
+        s.value = np.clip(s.value - share[:, None] * np.eye(4)[3], self._lowest, HIGHEST_DRIVE)
+        other._taken = s.used[:, None] * np.sign(s.value) * np.maximum(np.abs(s.value) - IGNORED, 0.0)
         return other
 
     def update(self, model: Robot, q: Array, qd: Array, desired: Array, effort: Array | None, period: float) -> None:
@@ -146,43 +148,18 @@ class DriveEstimate:
             s.begun = False
             return
         beyond = (effort - inverse_dynamics(model, q, qd, np.zeros_like(q))) / self.scale
-        zero = np.zeros_like(qd)
-        seen = np.stack([qd, beyond, np.tanh(desired / SMOOTH), qd, zero])
         if not s.begun:
-            s.first, s.begun = np.stack([*seen[:4], beyond]), True
-            s.second = np.stack([zero, *s.first[1:]])
-        share = -math.expm1(-RATE * period)
-        s.first = s.first + share * (seen - s.first)
-        passed = s.first.copy()
-        passed[0] = RATE * (qd - s.first[0])  # acceleration, filtered once
-        s.second = s.second + share * (passed - s.second)
-        z, rest, sign, velocity, doubt = s.second
-        H = np.stack([z, sign, velocity, np.ones_like(z)], axis=1)
-        M = mass_matrix(model, q)
-        y = rest - M @ z / self.scale
-        P = s.covariance
-        P[:, range(4), range(4)] = np.minimum(P[:, range(4), range(4)] + DRIFT**2 * period, PRIOR**2)
-        innovation = y - (H * s.value).sum(axis=1)
-        R = (NOISE**2 + doubt**2) / (RATE * period)
-        for _ in range(2):
-            PH = np.einsum("nij,nj->ni", P, H)
-            K = PH / ((H * PH).sum(axis=1) + R)[:, None]
-            value = s.value + K * innovation[:, None]
-            below = value < self._lowest
-            if not below.any():
-                break
-            H = np.where(below, 0.0, H)  # others explain it, and this stays as uncertain as it is
-        if not np.isfinite(value).all():
-            s.begun = False
-            return
-        s.value = np.clip(value, self._lowest, HIGHEST_DRIVE)
-        s.covariance = P - K[:, :, None] * PH[:, None, :]
-        sure = s.value[:, 0] - SURE * np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
-        deviation = np.sqrt(np.maximum(s.covariance[:, 0, 0], 0.0))
-        s.found = s.found | (s.value[:, 0] - 3.0 * deviation > NOTABLE + BODY_SHARE * np.diagonal(M) / self.scale)
-        s.used = np.where(s.found, np.minimum(1.0, s.used + ENGAGING * period), 0.0)
-        s.sure = np.clip(np.maximum(s.sure, sure), 0.0, s.value[:, 0])  # what idleness makes uncertain is still so
-        self.rotors = s.sure * self.scale * s.used
+            direction = np.tanh(desired / SMOOTH)
+            s.filtered[0] = [qd, beyond, direction, qd, beyond]
+            s.filtered[1] = [0.0 * qd, beyond, direction, qd, beyond]
+            s.begun = True
+        self._numbers[k.PERIOD], self.rotors = period, np.empty(len(q))
+        status = k.learn(
+            s.value, s.covariance, s.filtered, s.used, s.found, self._bounds, self._numbers, qd, beyond, desired,
+            self.scale, mass_matrix(model, q), self._work, s.sure, self._taken, self.rotors,
+        )  # fmt: skip
+        if status != k.LEARNED:
+            s.begun, self.rotors = False, np.zeros(len(q))
 
     def loosen(self, error: Array, rate: Array, period: float, bodies: Array, far: float = math.inf) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
@@ -202,16 +179,12 @@ class DriveEstimate:
 
     def compensation(self, velocity: Array, catch_up: Array | float = 0.0) -> Array:
         """Return the effort (n,) that friction at a desired velocity and the offset take [N m, N]."""
-        return self._friction(velocity, catch_up) + self._used()[:, 3] * self.scale
+        return self._friction(velocity, catch_up) + self._taken[:, 3] * self.scale
 
     def moving(self, velocity: Array, acceleration: Array) -> Array:
         """Return the effort (n,) that rotors and friction take in a motion, which ends with it [N m, N]."""
         return self._friction(velocity, 0.0) + self.rotors * acceleration
 
     def _friction(self, velocity: Array, catch_up: Array | float) -> Array:
-        used = self._used()
+        used = self._taken
         return (used[:, 1] * np.tanh(velocity / SMOOTH) + used[:, 2] * (velocity + catch_up)) * self.scale
-
-    def _used(self) -> Array:
-        v = self.state.value
-        return self.state.used[:, None] * np.sign(v) * np.maximum(np.abs(v) - IGNORED, 0.0)

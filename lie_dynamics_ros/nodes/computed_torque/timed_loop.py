@@ -86,7 +86,7 @@ class TimedLoop(RobotCore):
         pole = filter_pole(self._filter_time, period)
         told = self.dynamics.limits.armature  # 0 for "not given"
         drives = self._laws.drives
-        self._floored = np.zeros(self.model.nv, dtype=bool) if drives is None else drives.state.found
+        self._floored = np.zeros(self.model.nv, dtype=bool) if drives is None else drives.state.found.copy()
         floor = FLOOR * np.where(self._floored, self._scale, 0.0)
         gains = make_gains(self._numbers, options.tool, told, self._scale, floor, period, delay, pole, usual)
         self._unlowered = gains

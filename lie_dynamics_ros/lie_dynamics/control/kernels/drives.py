@@ -1,0 +1,146 @@
+"""A Kalman filter for each joint, of what the model does not know of its drive: one call for all joints."""
+
+from __future__ import annotations
+
+import math
+
+from ...arrays import Array, Mask
+from ...engine.compile import kernel
+
+#: Columns of the estimate: reflected inertia, dry friction, viscous friction, offset, all over the effort limit.
+ROTOR, DRY, VISCOUS, OFFSET = range(4)
+#: Columns of the bounds: usual size, what it changes by in a second, most, least, what is not compensated.
+USUAL, DRIFT, MOST, LEAST, IGNORED = range(5)
+#: Numbers: rate of the filter [1/s], effort that the model is off by, over the limit, reflected inertia that has to be
+#: found, over the limit and over that of the bodies, rate at which it is taken into use [1/s], standard deviations
+#: which are not believed, speed at which dry friction is nearly whole, period [s].
+RATE, NOISE, NOTABLE, SHARE, ENGAGING, SURE, SMOOTH, PERIOD = range(8)
+NUMBERS = 8
+#: Rows of the workspace: what multiplies the estimate, its covariance with that, and the new estimate.
+_H, _PH, _NEW = range(3)
+#: What `learn` found.
+LEARNED, NOT_FINITE = 0, 1
+
+
+@kernel(
+    "(float64[:,::1], float64[:,:,::1], float64[:,:,::1], float64[::1], boolean[::1], float64[:,::1], float64[::1],"
+    " float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[:,::1], float64[::1],"
+    " float64[:,::1], float64[::1])",
+    quick=True,
+)
+def learn(
+    value: Array,
+    covariance: Array,
+    filtered: Array,
+    used: Array,
+    found: Mask,
+    bounds: Array,
+    numbers: Array,
+    velocity: Array,
+    beyond: Array,
+    desired: Array,
+    scale: Array,
+    mass: Array,
+    work: Array,
+    sure: Array,
+    taken: Array,
+    rotors: Array,
+) -> int:
+    """Learn from a state; return `LEARNED`, or `NOT_FINITE` where nothing fits.
+
+    Parameters
+    ----------
+    value, covariance : ndarray, shapes (n, 4) and (n, 4, 4)
+        Overwritten.
+    filtered : ndarray, shape (2, 5, n)
+        Velocity, effort beyond the model, direction, velocity, and what of the effort the acceleration may explain that
+        was not known at the begin; filtered once; and twice, the first as acceleration. Overwritten.
+    used, found : ndarray, shape (n,)
+        What part is used, and whether the model was found to be wrong. Overwritten.
+    bounds, numbers : ndarray, shapes (4, 5) and (8,)
+    velocity, beyond, desired, scale : ndarray, shape (n,)
+        Measured velocities [rad/s, m/s], efforts beyond the model without acceleration, over the limits, velocities
+        that are desired, limits [N m, N].
+    mass : ndarray, shape (n, n)
+    work : ndarray, shape (3, 4)
+    sure : ndarray, shape (n,)
+        Inertias that are believed, over the limits. Overwritten.
+    taken, rotors : ndarray, shapes (n, 4) and (n,)
+        What is taken into use of the estimate, over the limits, and of reflected inertias [kg m^2, kg]. Overwritten.
+    """
+    n = velocity.shape[0]
+    if value.shape[0] != n or covariance.shape[0] != n or filtered.shape[2] != n or mass.shape[0] != n:
+        return -1
+    if mass.shape[1] != n or beyond.shape[0] != n or desired.shape[0] != n or scale.shape[0] != n:
+        return -1
+    if used.shape[0] != n or found.shape[0] != n or numbers.shape[0] != NUMBERS or work.shape[0] != 3:
+        return -1
+    if value.shape[1] != 4 or covariance.shape[1] != 4 or covariance.shape[2] != 4 or work.shape[1] != 4:
+        return -1
+    if taken.shape[0] != n or taken.shape[1] != 4 or rotors.shape[0] != n or sure.shape[0] != n:
+        return -1
+    if bounds.shape[0] != 4 or bounds.shape[1] != 5 or filtered.shape[0] != 2 or filtered.shape[1] != 5:
+        return -1
+    rate, period = numbers[RATE], numbers[PERIOD]
+    share = -math.expm1(-rate * period)
+    for i in range(n):
+        v, sign = velocity[i], math.tanh(desired[i] / numbers[SMOOTH])
+        filtered[0, 0, i] += share * (v - filtered[0, 0, i])
+        filtered[0, 1, i] += share * (beyond[i] - filtered[0, 1, i])
+        filtered[0, 2, i] += share * (sign - filtered[0, 2, i])
+        filtered[0, 3, i] += share * (v - filtered[0, 3, i])
+        filtered[1, 0, i] += share * (rate * (v - filtered[0, 0, i]) - filtered[1, 0, i])  # acceleration
+        filtered[0, 4, i] -= share * filtered[0, 4, i]
+        for k in range(1, 5):
+            filtered[1, k, i] += share * (filtered[0, k, i] - filtered[1, k, i])
+    for i in range(n):
+        bodies = 0.0
+        for j in range(n):
+            bodies += mass[i, j] * filtered[1, 0, j]
+        work[_H, ROTOR], work[_H, DRY] = filtered[1, 0, i], filtered[1, 2, i]
+        work[_H, VISCOUS], work[_H, OFFSET] = filtered[1, 3, i], 1.0
+        doubt = filtered[1, 4, i]
+        noise = (numbers[NOISE] * numbers[NOISE] + doubt * doubt) / (rate * period)
+        miss = filtered[1, 1, i] - bodies / scale[i]
+        for k in range(4):
+            usual, drift = bounds[k, USUAL], bounds[k, DRIFT]
+            covariance[i, k, k] = min(covariance[i, k, k] + drift * drift * period, usual * usual)
+            miss -= work[_H, k] * value[i, k]
+        total = 0.0
+        for turn in range(2):
+            total = noise
+            for k in range(4):
+                sum_ = 0.0
+                for j in range(4):
+                    sum_ += covariance[i, k, j] * work[_H, j]
+                work[_PH, k] = sum_
+            for k in range(4):
+                total += work[_H, k] * work[_PH, k]
+            below = False
+            for k in range(4):
+                work[_NEW, k] = value[i, k] + work[_PH, k] / total * miss
+                if turn == 0 and work[_NEW, k] < bounds[k, LEAST]:
+                    below = True
+            if not below:
+                break
+            for k in range(4):
+                if work[_NEW, k] < bounds[k, LEAST]:
+                    work[_H, k] = 0.0  # others explain it, and this stays as uncertain as it is
+        for k in range(4):
+            if not abs(work[_NEW, k]) <= 1e150:
+                return NOT_FINITE
+        for k in range(4):
+            value[i, k] = min(max(work[_NEW, k], bounds[k, LEAST]), bounds[k, MOST])
+            for j in range(4):
+                covariance[i, k, j] -= work[_PH, k] / total * work[_PH, j]
+        deviation = math.sqrt(max(covariance[i, 0, 0], 0.0))
+        least = numbers[NOTABLE] + numbers[SHARE] * mass[i, i] / scale[i]
+        if not found[i] and value[i, 0] - 3.0 * deviation > least:
+            found[i] = True
+        used[i] = min(1.0, used[i] + numbers[ENGAGING] * period) if found[i] else 0.0
+        # What idleness makes uncertain is still so.
+        sure[i] = min(max(sure[i], value[i, ROTOR] - numbers[SURE] * deviation, 0.0), value[i, ROTOR])
+        rotors[i] = sure[i] * scale[i] * used[i]
+        for k in range(4):
+            taken[i, k] = used[i] * math.copysign(max(abs(value[i, k]) - bounds[k, IGNORED], 0.0), value[i, k])
+    return LEARNED

@@ -1,0 +1,76 @@
+"""What is learned of drives, against a textbook Kalman filter of each joint."""
+
+import numpy as np
+import pytest
+from support import arms
+
+from lie_dynamics_ros.lie_dynamics.control.robots import inverse_dynamics, mass_matrix
+from lie_dynamics_ros.nodes.computed_torque import drive_estimate as d
+
+PERIODS = (0.002, 0.001, 0.004)
+
+
+def states(model, seconds, rng):
+    """States, efforts and periods of a motion that rotors, friction and an offset take part in."""
+    k, t, n = np.arange(1, model.nv + 1), 0.0, model.nv
+    limit = model.limits.effort
+    while t < seconds:
+        h = rng.choice(PERIODS)
+        t += h
+        q, qd, qdd = 0.6 * np.sin(0.7 * k * t), 0.42 * k * np.cos(0.7 * k * t), -0.294 * k**2 * np.sin(0.7 * k * t)
+        drive = limit * (0.01 * (k % 2) * qdd + 0.04 * np.sign(qd) + 0.02 * qd - 0.05)
+        yield q, qd, inverse_dynamics(model, q, qd, qdd) + drive + 0.01 * rng.normal(size=n), h
+
+
+def textbook(model, told, runs):
+    """Predict, correct; what would pass its lower bound is left out of the correction, and all is clipped."""
+    n, limit = model.nv, model.limits.effort
+    least = np.where(told & (d.IGNORED > 0.0), -d.HIGHEST_DRIVE, d.LOWEST_DRIVE)
+    x, P, first, second = np.zeros((n, 4)), np.array([np.diag(d.PRIOR**2)] * n), None, None
+    for q, qd, effort, h in runs:
+        beyond = (effort - inverse_dynamics(model, q, qd, 0.0 * q)) / limit
+        seen = np.array([qd, beyond, np.tanh(qd / d.SMOOTH), qd, 0.0 * qd])
+        if first is None:
+            first = np.array([*seen[:4], beyond])
+            second = np.array([0.0 * qd, *first[1:]])
+        share = 1.0 - np.exp(-d.RATE * h)
+        first = (1.0 - share) * first + share * seen
+        second = (1.0 - share) * second + share * np.array([d.RATE * (qd - first[0]), *first[1:]])
+        y = second[1] - mass_matrix(model, q) @ second[0] / limit
+        for i in range(n):
+            for j in range(4):
+                P[i, j, j] = min(P[i, j, j] + h * d.DRIFT[j] ** 2, d.PRIOR[j] ** 2)
+            H = np.array([second[0, i], second[2, i], second[3, i], 1.0])
+            miss, noise = y[i] - H @ x[i], (d.NOISE**2 + second[4, i] ** 2) / (d.RATE * h)
+            new = x[i] + P[i] @ H * miss / (H @ P[i] @ H + noise)
+            if (new < least).any():
+                H = np.where(new < least, 0.0, H)
+                new = x[i] + P[i] @ H * miss / (H @ P[i] @ H + noise)
+            K = P[i] @ H / (H @ P[i] @ H + noise)
+            P[i] = P[i] - np.outer(K, H @ P[i])
+            x[i] = np.clip(new, least, d.HIGHEST_DRIVE)
+    return x, P
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_it_is_a_kalman_filter_and_finds_the_drives(told, rng):
+    model = arms.load("ur5").model
+    runs = list(states(model, 3.0, rng))
+    estimate = d.DriveEstimate(model.limits.effort, told)
+    for q, qd, effort, h in runs:
+        estimate.update(model, q, qd, qd, effort, h)
+    x, P = textbook(model, told, runs)
+    np.testing.assert_allclose(estimate.state.value, x, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(estimate.state.covariance, P, rtol=0, atol=1e-14)
+    assert np.abs(x[4] - [0.01, 0.04, 0.02, -0.05]).max() < 0.01
+    assert estimate.state.found[4]
+    assert 0.8 < estimate.rotors[4] / (0.01 * model.limits.effort[4]) < 1.1
+
+
+def test_numbers_that_overflow_are_nothing_to_learn_from(rng):
+    model = arms.load("ur5").model
+    estimate, large = d.DriveEstimate(model.limits.effort), np.full(model.nv, 1e300)
+    for q, qd, effort, h in list(states(model, 0.1, rng)):
+        estimate.update(model, q, qd, qd, effort, h)
+        estimate.update(model, q, qd, qd, large, h)
+    assert np.isfinite(estimate.state.value).all() and np.isfinite(estimate.rotors).all()
