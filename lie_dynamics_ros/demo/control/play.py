@@ -72,8 +72,8 @@ class Ball:
     def strain(self, model: Model, q: Array, qd: Array, qdd: Array) -> float:
         """Return what the payload causes to a controller that does not know of it, as a share of what it may; (k, n).
 
-        The errors of mode computed_torque on its defaults, e = M^-1 (tau with the payload - tau without) / kp but for
-        the swinging, against `error_limit` and `position_tolerance`. It is proportional to the mass.
+        The errors of mode computed_torque where it learns nothing, e = M^-1 (tau with the payload - tau without) / kp
+        but for the swinging, against `error_limit` and `position_tolerance`. It is proportional to the mass.
         """
         tau = inverse_dynamics(self.on(model), q, qd, qdd)
         # One by one: the kernel that does many at once would have to be compiled for this alone.
@@ -247,7 +247,8 @@ class Play:
         payload = self.payload.parameters()
         self.acts = (
             Act("exact", "computed torque with the exact model", lengths[0], {}, {}),
-            Act("payload", f"{mass} at {link} that the model does not know", lengths[1], payload, {}),
+            # What is wrong with the model shows where nothing is learned.
+            Act("payload", f"{mass} at {link} that nobody told", lengths[1], payload, {"learn_drives": False}),
             Act("adaptive", "the adaptive controller learns it", lengths[2], {}, {"mode": "adaptive"}),
         )
 

@@ -262,7 +262,7 @@ class ControlShowcase(Showcase):
             f"  real-time factor    {factor} in the end (each step waits for its command)",
             f"  exact model         tracking error {exact:.2f} mrad (rms of the joint farthest off), at most "
             f"{most[0]:.2f}; limit {1e3 * self._limit:.3g}",
-            f"  unknown payload     {loaded:.1f} mrad, with {mass:.3g} kg at {self.play.payload.link}",
+            f"  unknown payload     {loaded:.1f} mrad, with {mass:.3g} kg at {self.play.payload.link}, nothing learned",
             f"  adaptive            {adapted:.2f} mrad in the end, {adapted / loaded:.1%} of that",
             f"  payload found       {verdict.payload:.4g} kg ({verdict.payload / mass - 1.0:+.2%})",
         ]

@@ -161,7 +161,7 @@ class DriveEstimate:
         if status != k.LEARNED:
             s.begun, self.rotors = False, np.zeros(len(q))
 
-    def loosen(self, error: Array, rate: Array, period: float, bodies: Array, far: float = math.inf) -> Array:
+    def loosen(self, error: Array, rate: Array, period: float, bodies: Array, far: Array | float = math.inf) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
         It begins with what moves the inertia (n,) that joints are known to have, in case that is all, and grows faster

@@ -166,7 +166,8 @@ class Laws:
             return LawEffort(effort, qd, acceleration, self._zero)
         error, rate = desired.position - q, desired.velocity - qd
         M = self._inertia(q)
-        loose = drives.loosen(error, rate, g.haste * period, np.diagonal(M), FAR_BEHIND if self.finds else np.inf)
+        far = np.where(self.finds & (self.pid.kp > 0.0), FAR_BEHIND, np.inf)  # without a gain nobody asks to be near
+        loose = drives.loosen(error, rate, g.haste * period, np.diagonal(M), far)
         if not drives.state.found.any():
             return LawEffort(effort, qd, acceleration, self._zero)
         more = loose + limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from support import arms
 
+from lie_dynamics_ros import Controller
+from lie_dynamics_ros.lie_dynamics import gravity_force
 from lie_dynamics_ros.lie_dynamics.control.robots import inverse_dynamics, mass_matrix
 from lie_dynamics_ros.nodes.computed_torque import drive_estimate as d
 
@@ -65,6 +67,14 @@ def test_it_is_a_kalman_filter_and_finds_the_drives(told, rng):
     assert np.abs(x[4] - [0.01, 0.04, 0.02, -0.05]).max() < 0.01
     assert estimate.state.found[4]
     assert 0.8 < estimate.rotors[4] / (0.01 * model.limits.effort[4]) < 1.1
+
+
+def test_a_joint_without_a_gain_is_not_pushed():
+    arm, q = arms.load("ur5"), np.array([0.3, -1.2, 1.4, -0.4, 0.6, 0.5])
+    controller = Controller(arm.text, kp=[0.0] * 6, kd=[0.0] * 6, error_limit=0.0)
+    controller.update(0.0, q, np.zeros(6))
+    exerted = [controller.update(0.002 * k, q + 0.02, np.zeros(6)).effort for k in range(1, 20)]
+    np.testing.assert_allclose(exerted[-1], gravity_force(arm.model, q + 0.02), rtol=0, atol=1e-9)
 
 
 def test_numbers_that_overflow_are_nothing_to_learn_from(rng):

@@ -88,7 +88,7 @@ def test_bad_states_get_no_command_and_deactivation_holds_the_robot_up(bench):
 
 def test_gains_limits_and_modes_change_at_run_time(bench):
     ms = 10**6
-    driver = Driver(bench, kp=[0.0], kd=[0.0], blend_time=0.0, state_timeout=0.0)
+    driver = Driver(bench, kp=[0.0], kd=[0.0], blend_time=0.0, state_timeout=0.0, learn_drives=False)
     driver.ask(MIDDLE, period=ms)
     off = MIDDLE + 0.02
     np.testing.assert_allclose(driver.ask(off, period=ms).effort, oracle(ARM, off), atol=1e-9)
@@ -125,7 +125,7 @@ def test_gains_limits_and_modes_change_at_run_time(bench):
 
 
 def test_a_change_of_gains_passes_over_smoothly(bench):
-    driver = Driver(bench, kp=[0.0], kd=[0.0], blend_time=0.1, state_timeout=0.0)
+    driver = Driver(bench, kp=[0.0], kd=[0.0], blend_time=0.1, state_timeout=0.0, learn_drives=False)
     off = MIDDLE + 0.02
     for q in (MIDDLE, off):
         before = np.array(driver.ask(q, period=10**6).effort)
@@ -138,7 +138,7 @@ def test_a_change_of_gains_passes_over_smoothly(bench):
 
 def test_tells_each_answer_its_phase_and_what_became_of_trajectories(bench):
     messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
-    driver = Driver(bench, state_timeout=0.0, blend_time=0.0)
+    driver = Driver(bench, state_timeout=0.0, blend_time=0.0, learn_drives=False)
     states = bench.listen(messages.ControllerState, f"{driver.node}/control_state")
     phases = bench.listen(String, f"{driver.node}/phase", LATCHED)
     told = bench.listen(messages.TrajectoryStatus, f"{driver.node}/trajectory_status", LATCHED)
