@@ -372,7 +372,7 @@ class Answering(TimedLoop):
         feedback = answer.total + answer.wrench - moving
         if self.phase not in UNTIL_HOLD:
             friction, stays = answer.law.friction, feedback
-            if self._laws.drives is not None:  # what the motion takes ends with it
+            if self._laws.drives is not None and not self._drives.idle:  # what the motion takes ends with it
                 stays = stays - self._drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
             self._stop.note(stays if friction is None else stays - friction, period)
         noise: Array | float = 0.0 if rises else self._stop_noise

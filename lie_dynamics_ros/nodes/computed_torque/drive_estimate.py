@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -108,6 +107,13 @@ class DriveEstimate:
         Effort limits [N m, N].
     told : bool
         Whether friction is known already, and found here beside that: it may be less.
+
+    Attributes
+    ----------
+    rotors : ndarray, shape (n,)
+        Inertias of rotors that are in use [kg m^2, kg].
+    idle : bool
+        Whether no joint's model was found to be wrong: then nothing of the estimate is in use.
     """
 
     def __init__(self, scale: Array, told: bool = False) -> None:
@@ -115,12 +121,13 @@ class DriveEstimate:
         self._lowest = np.where(told & (IGNORED > 0.0), -HIGHEST_DRIVE, LOWEST_DRIVE)
         self._bounds = np.stack([PRIOR, DRIFT, HIGHEST_DRIVE, self._lowest, IGNORED], axis=1)
         self._numbers = np.array([RATE, NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, 0.0])
+        self._pushing = np.array([BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, 0.0])
         self._work = np.empty((3, 4))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learned."""
-        self.state = DriveState(len(self.scale))
+        self.state, self.idle = DriveState(len(self.scale)), True
         self.rotors, self._taken = np.zeros(len(self.scale)), np.zeros((len(self.scale), 4))
 
     def forget(self) -> None:
@@ -158,24 +165,21 @@ class DriveEstimate:
             s.value, s.covariance, s.filtered, s.used, s.found, self._bounds, self._numbers, qd, beyond, desired,
             self.scale, mass_matrix(model, q), self._work, s.sure, self._taken, self.rotors,
         )  # fmt: skip
-        if status != k.LEARNED:
+        self.idle = status == k.IDLE
+        if status == k.NOT_FINITE:
             s.begun, self.rotors = False, np.zeros(len(q))
 
-    def loosen(self, error: Array, rate: Array, period: float, bodies: Array, far: Array | float = math.inf) -> Array:
+    def loosen(self, error: Array, rate: Array, period: float, mass: Array, far: Array) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
-        It begins with what moves the inertia (n,) that joints are known to have, in case that is all, and grows faster
-        as long as nothing moves. Joints whose model was found to be wrong are pushed; others where errors are ``far``,
-        as their model is taken to be wrong then.
+        It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
+        faster as long as nothing moves. Joints whose model was found to be wrong are pushed; others where errors are
+        ``far`` (n,), as their model is taken to be wrong then.
         """
-        s = self.state
-        stuck = (np.abs(error) > np.where(s.found, BEHIND, far)) & (error * rate > -APPROACH * error * error)
-        s.found = s.found | stuck
-        faster = np.minimum(PUSH, GENTLE * bodies / self.scale + GROWTH * np.abs(s.push))
-        grown = np.clip(s.push + faster * period * np.sign(error), -LARGEST_PUSH, LARGEST_PUSH)
-        fading = np.where(error * rate < -SWIFT * error * error, RELEASE, FADING)
-        s.push = np.where(stuck, grown, s.push * np.exp(-fading * period))
-        return s.push * self.scale
+        s, pushed = self.state, np.empty(len(error))
+        self._pushing[k.STEP] = period
+        self.idle = k.loosen(error, rate, mass, far, self.scale, s.found, s.push, self._pushing, pushed) == k.IDLE
+        return pushed
 
     def compensation(self, velocity: Array, catch_up: Array | float = 0.0) -> Array:
         """Return the effort (n,) that friction at a desired velocity and the offset take [N m, N]."""

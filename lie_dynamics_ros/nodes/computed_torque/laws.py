@@ -92,6 +92,8 @@ class Laws:
         self._differ = False  # whether rates of damping differ between joints
         self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
+        self._behind, self._nowhere = np.full(model.nv, BEHIND), np.full(model.nv, np.inf)
+        self._far = self._nowhere  # errors from which on the model of a joint is taken to be wrong in that mode
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
     def set_gains(self, gains: Gains) -> None:
@@ -100,6 +102,7 @@ class Laws:
         with np.errstate(divide="ignore", invalid="ignore"):
             pid.integral = np.where(gains.ki > 0.0, pid.integral * pid.ki / gains.ki, pid.integral)
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
+        self._far = np.where(np.asarray(gains.kp) > 0.0, FAR_BEHIND, self._nowhere)  # else nobody asks to be near
         self.gains, self._differ, self._brake = gains, bool(gains.extra_rates.any()), float(gains.kd.max())
 
     def turn_gravity(self, model: Robot) -> None:
@@ -166,9 +169,8 @@ class Laws:
             return LawEffort(effort, qd, acceleration, self._zero)
         error, rate = desired.position - q, desired.velocity - qd
         M = self._inertia(q)
-        far = np.where(self.finds & (self.pid.kp > 0.0), FAR_BEHIND, np.inf)  # without a gain nobody asks to be near
-        loose = drives.loosen(error, rate, g.haste * period, np.diagonal(M), far)
-        if not drives.state.found.any():
+        loose = drives.loosen(error, rate, g.haste * period, M, self._far if self.finds else self._nowhere)
+        if drives.idle:
             return LawEffort(effort, qd, acceleration, self._zero)
         more = loose + limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
         more = more + drives.compensation(desired.velocity, g.converge * error)
@@ -192,7 +194,7 @@ class Laws:
 
     def _inertia(self, q: Array) -> Array:
         M = mass_matrix(self.model, q)
-        return M if self.drives is None else M + np.diag(self.drives.rotors)
+        return M if self.drives is None or self.drives.idle else M + np.diag(self.drives.rotors)
 
     def _guiding(self, q: Array, qd: Array) -> LawEffort:
         g, M = self.gains, mass_matrix(self.model, q)
@@ -222,8 +224,8 @@ class Laws:
             if self.drives is not None:
                 damping = damping + self.drives.rotors * r.acceleration + self.drives.compensation(desired.velocity)
                 error, rate = desired.position - q, desired.velocity - qd
-                far = BEHIND if self.finds else np.inf
-                damping = damping + self.drives.loosen(error, rate, period, np.diagonal(M), far)
+                far = self._behind if self.finds else self._nowhere
+                damping = damping + self.drives.loosen(error, rate, period, M, far)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
     def stopping(self, q: Array, qd: Array, wanted: StopMotion) -> LawEffort:

@@ -84,3 +84,23 @@ def test_numbers_that_overflow_are_nothing_to_learn_from(rng):
         estimate.update(model, q, qd, qd, effort, h)
         estimate.update(model, q, qd, qd, large, h)
     assert np.isfinite(estimate.state.value).all() and np.isfinite(estimate.rotors).all()
+
+
+def test_pushes_grow_where_errors_stay_and_go_where_they_fade(rng):
+    model = arms.load("ur5").model
+    estimate, n, limit = d.DriveEstimate(model.limits.effort), model.nv, model.limits.effort
+    mass, far = np.diag(rng.uniform(0.1, 2.0, n)), np.array([0.0, 0.01, 0.01, 0.05, np.inf, 0.01])
+    push, found, h = np.zeros(n), np.zeros(n, dtype=bool), 0.002
+    for _ in range(200):
+        error = rng.choice([-1.0, 1.0]) * rng.uniform(0.0, 0.03, n)
+        rate = rng.uniform(-20.0, 5.0, n) * error
+        told = estimate.loosen(error, rate, h, mass, far)
+        stuck = (np.abs(error) > np.where(found, d.BEHIND, far)) & (error * rate > -d.APPROACH * error**2)
+        found |= stuck
+        step = np.minimum(d.PUSH, d.GENTLE * np.diag(mass) / limit + d.GROWTH * np.abs(push)) * h
+        grown = np.clip(push + step * np.sign(error), -d.LARGEST_PUSH, d.LARGEST_PUSH)
+        fading = np.where(error * rate < -d.SWIFT * error**2, d.RELEASE, d.FADING)
+        push = np.where(stuck, grown, push * np.exp(-fading * h))
+        np.testing.assert_allclose(told, push * limit, rtol=1e-12, atol=1e-300)
+        np.testing.assert_array_equal(estimate.state.found, found)
+    assert found.tolist() == [True, True, True, False, False, True] and not estimate.idle

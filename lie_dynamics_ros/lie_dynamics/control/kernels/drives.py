@@ -1,4 +1,4 @@
-"""A Kalman filter for each joint, of what the model does not know of its drive: one call for all joints."""
+"""What the model does not know of drives: a Kalman filter for each joint, and pushes for those that do not follow."""
 
 from __future__ import annotations
 
@@ -18,8 +18,13 @@ RATE, NOISE, NOTABLE, SHARE, ENGAGING, SURE, SMOOTH, PERIOD = range(8)
 NUMBERS = 8
 #: Rows of the workspace: what multiplies the estimate, its covariance with that, and the new estimate.
 _H, _PH, _NEW = range(3)
-#: What `learn` found.
-LEARNED, NOT_FINITE = 0, 1
+#: Numbers of `loosen`: error from which on a found joint is pushed [rad, m], least rate at which errors fade [1/s], how
+#: fast the push grows at most [1/s] and at first, over the inertia [rad/s^3], rate at which it grows while nothing
+#: moves [1/s], the largest, rate from which on an error fades swiftly [1/s], rates at which the push fades then, and
+#: else [1/s], period [s].
+BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST, SWIFT, RELEASE, FADING, STEP = range(10)
+#: Whether no joint's model was found to be wrong, some was, or nothing fits.
+IDLE, FOUND, NOT_FINITE = 0, 1, 2
 
 
 @kernel(
@@ -46,7 +51,7 @@ def learn(
     taken: Array,
     rotors: Array,
 ) -> int:
-    """Learn from a state; return `LEARNED`, or `NOT_FINITE` where nothing fits.
+    """Learn from a state; return `IDLE`, `FOUND` or `NOT_FINITE`.
 
     Parameters
     ----------
@@ -93,6 +98,7 @@ def learn(
         filtered[0, 4, i] -= share * filtered[0, 4, i]
         for k in range(1, 5):
             filtered[1, k, i] += share * (filtered[0, k, i] - filtered[1, k, i])
+    status = IDLE
     for i in range(n):
         bodies = 0.0
         for j in range(n):
@@ -137,10 +143,66 @@ def learn(
         least = numbers[NOTABLE] + numbers[SHARE] * mass[i, i] / scale[i]
         if not found[i] and value[i, 0] - 3.0 * deviation > least:
             found[i] = True
+        if found[i]:
+            status = FOUND
         used[i] = min(1.0, used[i] + numbers[ENGAGING] * period) if found[i] else 0.0
         # What idleness makes uncertain is still so.
         sure[i] = min(max(sure[i], value[i, ROTOR] - numbers[SURE] * deviation, 0.0), value[i, ROTOR])
         rotors[i] = sure[i] * scale[i] * used[i]
         for k in range(4):
             taken[i, k] = used[i] * math.copysign(max(abs(value[i, k]) - bounds[k, IGNORED], 0.0), value[i, k])
-    return LEARNED
+    return status
+
+
+@kernel(
+    "(float64[::1], float64[::1], float64[:,::1], float64[::1], float64[::1], boolean[::1], float64[::1], float64[::1],"
+    " float64[::1])",
+    quick=True,
+)
+def loosen(
+    error: Array,
+    rate: Array,
+    mass: Array,
+    far: Array,
+    scale: Array,
+    found: Mask,
+    push: Array,
+    numbers: Array,
+    out: Array,
+) -> int:
+    """Push joints that do not follow; return `IDLE`, or `FOUND` where the model of some was found to be wrong.
+
+    Parameters
+    ----------
+    error, rate : ndarray, shape (n,)
+        Desired minus measured positions and velocities [rad, m and per s].
+    mass : ndarray, shape (n, n)
+    far, scale : ndarray, shape (n,)
+        Errors from which on the model of a joint is taken to be wrong [rad, m], limits [N m, N].
+    found, push : ndarray, shape (n,)
+        Whether it was found to be wrong, and the push over the limits. Overwritten.
+    numbers : ndarray, shape (10,)
+    out : ndarray, shape (n,)
+        The push [N m, N]. Overwritten.
+    """
+    n = error.shape[0]
+    if rate.shape[0] != n or mass.shape[0] != n or mass.shape[1] != n or far.shape[0] != n or scale.shape[0] != n:
+        return -1
+    if found.shape[0] != n or push.shape[0] != n or out.shape[0] != n or numbers.shape[0] != 10:
+        return -1
+    period, status = numbers[STEP], IDLE
+    for i in range(n):
+        e = error[i]
+        bound = numbers[BEHIND] if found[i] else far[i]
+        if abs(e) > bound and e * rate[i] > -numbers[APPROACH] * e * e:
+            found[i] = True
+            grows = numbers[GENTLE] * mass[i, i] / scale[i] + numbers[GROWTH] * abs(push[i])
+            step = min(numbers[PUSH], grows) * period
+            push[i] = min(max(push[i] + (step if e > 0.0 else -step), -numbers[LARGEST]), numbers[LARGEST])
+        else:
+            swift = e * rate[i] < -numbers[SWIFT] * e * e
+            push[i] *= math.exp(-(numbers[RELEASE] if swift else numbers[FADING]) * period)
+        if found[i]:
+            status = FOUND
+        out[i] = push[i] * scale[i]
+    return status
