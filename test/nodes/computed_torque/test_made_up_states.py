@@ -51,11 +51,18 @@ def test_stops_where_the_error_is_too_large_and_resumes_on_hold(bench):
 def test_stops_where_a_joint_is_too_fast(bench):
     driver = Driver(bench, velocity_tolerance=0.1, state_timeout=0.0)
     driver.ask(MIDDLE, period=2_000_000)
-    fast = np.array([0, 0, 0, 0, 0, 3.0, 0])
-    for k in range(10):  # a stop begins without a step of the acceleration
-        position = MIDDLE + 2e-3 * k * fast
-        answer = driver.ask(position, fast, period=2_000_000)
-    assert answer.effort[5] < oracle(ARM, position)[5] - 0.1  # braked
+    fast, begun = np.array([0, 0, 0, 0, 0, 3.0, 0]), driver.stamp
+
+    def moved(stamp):
+        return MIDDLE + 1e-9 * (stamp - begun) * fast
+
+    def make():
+        driver.stamp += 2_000_000
+        return bench.make_state(ARM_JOINTS, moved(driver.stamp), fast, driver.stamp)
+
+    for _ in range(10):  # a stop begins without a step of the acceleration
+        answer = bench.ask(make, driver.efforts)
+    assert answer.effort[5] < oracle(ARM, moved(stamp_of(answer)))[5] - 0.1  # braked
     driver.wait_stopped("panda_joint6 moves faster")
 
 
