@@ -7,7 +7,12 @@ from support.arms import load
 from support.sensed_tool import BIAS, COM, FLANGE, INERTIA, MASS, NOISE, Wrist
 
 from lie_dynamics_ros.lie_dynamics import InputError, frame_pose
-from lie_dynamics_ros.lie_dynamics.estimation import calibrate_force_sensor, next_direction, tool_contact
+from lie_dynamics_ros.lie_dynamics.estimation import (
+    ForceSensorCalibration,
+    calibrate_force_sensor,
+    next_direction,
+    tool_contact,
+)
 
 READINGS = 100
 
@@ -59,6 +64,18 @@ def test_contact_is_what_is_left_in_motion(wrist):
         wrench, cover = tool_contact(wrist.model, found, FLANGE, (q, qd, qdd), reading, INERTIA)
         np.testing.assert_allclose(wrench, push, atol=1e-6)
         assert np.linalg.eigvalsh(cover).min() > 0.0
+
+
+@pytest.mark.parametrize(
+    ("state", "changed"),
+    [((7, 7, 6), {}), ((7, 7, 8), {}), ((7, 6, 7), {}), ((6, 7, 7), {}), ((7, 7, (7, 2)), {}), (((2, 7), 7, 7), {}),
+     ((7, 7, 7), {"covariance": np.eye(4)}), ((7, 7, 7), {"bias": np.zeros(3)}), ((7, 7, 7), {"com": np.zeros(2)})],
+)  # fmt: skip
+def test_shapes_that_do_not_fit_are_refused(wrist, state, changed):
+    known = {"bias": np.zeros(6), "mass": 1, "com": np.zeros(3), "sign": 1, "covariance": np.eye(10)}
+    found = ForceSensorCalibration(**{**known, **changed}, chi_square=0.0, degrees=0)
+    with pytest.raises(InputError):
+        tool_contact(wrist.model, found, FLANGE, tuple(np.zeros(n) for n in state), np.zeros(6))
 
 
 def test_poses_that_do_not_tell_all_are_refused_with_what_is_missing(wrist):

@@ -60,7 +60,7 @@ class ForceSensorCalibration:
     @cached_property
     def numbers(self) -> Array:
         """Sign, bias, mass and centre of mass as kernels take them, shape (11,)."""
-        return np.concatenate([[self.sign], self.bias, [self.mass], self.com])
+        return np.concatenate([[self.sign], self.bias, [self.mass], self.com], dtype=np.float64)
 
     @property
     def mass_deviation(self) -> float:
@@ -196,6 +196,11 @@ def tool_contact(
         Of the sensor, moment first [N m, N].
     inertia : array-like, shape (3, 3), optional
         Of the tool about its centre of mass, in the axes of the sensor [kg m^2]; none for a point.
+
+    Raises
+    ------
+    InputError
+        For other shapes of the state, or of what the calibration holds.
     """
     require_model(model)
     q, qd, qdd = (np.asarray(x, np.float64) for x in state)
@@ -203,12 +208,19 @@ def tool_contact(
     if about.shape != (3, 3):
         raise InputError(f"inertia: shape (3, 3) is expected, got {about.shape}", name="inertia")
     J, rate, pose = jacobian(model, q, frame), jacobian_rate(model, q, qd, frame), frame_pose(model, q, frame)
+    known = np.ascontiguousarray(calibration.covariance, np.float64)
     wrench, covariance = np.empty(6), np.empty((6, 6))
-    sensed_contact(
+    status = sensed_contact(
         np.ascontiguousarray(J), np.ascontiguousarray(rate), np.ascontiguousarray(qd), np.ascontiguousarray(qdd),
         np.ascontiguousarray(pose), model.gravity, _vector(reading, 6, "reading"), calibration.numbers,
-        np.ascontiguousarray(calibration.covariance), about, wrench, covariance, np.zeros(N_WORK), np.empty((6, 10)),
+        known, about, wrench, covariance, np.zeros(N_WORK), np.empty((6, 10)),
     )  # fmt: skip
+    if status != 0:  # nothing was written then
+        shapes = [np.shape(x) for x in (qd, qdd, calibration.bias, calibration.com, known)]
+        raise InputError(
+            f"state, calibration: qd, qdd, bias, com and covariance of shapes ({model.nv},), ({model.nv},), (6,), (3,) "
+            f"and (10, 10) are expected, got {', '.join(map(str, shapes))}"
+        )
     return wrench, covariance
 
 

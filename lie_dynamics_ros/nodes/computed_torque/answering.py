@@ -365,7 +365,6 @@ class Answering(TimedLoop):
             self._drives.update(self.dynamics, answer.position, answer.velocity, answer.desired.velocity, acted, period)
             if (self._drives.state.found != self._floored).any():
                 self._suit_gains()
-        rises = self.phase not in (STOPPING, STOPPED)
         if within(answer.velocity, self._thrown) != 1:
             return  # efforts from limit to limit bring it back
         moving = inverse_dynamics(self.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
@@ -375,6 +374,7 @@ class Answering(TimedLoop):
             if self._laws.drives is not None and not self._drives.idle:  # what the motion takes ends with it
                 stays = stays - self._drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
             self._stop.note(stays if friction is None else stays - friction, period)
+        rises = self.phase not in (STOPPING, STOPPED)
         noise: Array | float = 0.0 if rises else self._stop_noise
         if rises and self._filter_time and answer.mode == "computed_torque" and period > 0.0:
             rough = self._steps.steps * velocity_noise(self._filter_time, self._laws.gains.usual)

@@ -160,14 +160,16 @@ class DriveEstimate:
             s.filtered[0] = [qd, beyond, direction, qd, beyond]
             s.filtered[1] = [0.0 * qd, beyond, direction, qd, beyond]
             s.begun = True
-        self._numbers[k.PERIOD], self.rotors = period, np.empty(len(q))
+        self._numbers[k.PERIOD], rotors = period, np.empty(len(q))
+        given = _numbers(qd, beyond, desired)
         status = k.learn(
-            s.value, s.covariance, s.filtered, s.used, s.found, self._bounds, self._numbers, qd, beyond, desired,
-            self.scale, mass_matrix(model, q), self._work, s.sure, self._taken, self.rotors,
+            s.value, s.covariance, s.filtered, s.used, s.found, self._bounds, self._numbers, *given, self.scale,
+            mass_matrix(model, q), self._work, s.sure, self._taken, rotors,
         )  # fmt: skip
-        self.idle = status == k.IDLE
-        if status == k.NOT_FINITE:
-            s.begun, self.rotors = False, np.zeros(len(q))
+        if status in (k.IDLE, k.FOUND):
+            self.idle, self.rotors = status == k.IDLE, rotors
+        else:  # what is in use stays in use
+            s.begun = False
 
     def loosen(self, error: Array, rate: Array, period: float, mass: Array, far: Array) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
@@ -178,7 +180,11 @@ class DriveEstimate:
         """
         s, pushed = self.state, np.empty(len(error))
         self._pushing[k.STEP] = period
-        self.idle = k.loosen(error, rate, mass, far, self.scale, s.found, s.push, self._pushing, pushed) == k.IDLE
+        given = _numbers(error, rate, mass, far)
+        status = k.loosen(*given, self.scale, s.found, s.push, self._pushing, pushed)
+        if status not in (k.IDLE, k.FOUND):
+            return np.zeros(len(error))
+        self.idle = status == k.IDLE
         return pushed
 
     def compensation(self, velocity: Array, catch_up: Array | float = 0.0) -> Array:
@@ -192,3 +198,8 @@ class DriveEstimate:
     def _friction(self, velocity: Array, catch_up: Array | float) -> Array:
         used = self._taken
         return (used[:, 1] * np.tanh(velocity / SMOOTH) + used[:, 2] * (velocity + catch_up)) * self.scale
+
+
+def _numbers(*arrays: Array) -> list[Array]:
+    """Return arrays as the kernels take them, which else leave what they would write as it was."""
+    return [np.ascontiguousarray(x, dtype=float) for x in arrays]

@@ -104,3 +104,18 @@ def test_pushes_grow_where_errors_stay_and_go_where_they_fade(rng):
         np.testing.assert_allclose(told, push * limit, rtol=1e-12, atol=1e-300)
         np.testing.assert_array_equal(estimate.state.found, found)
     assert found.tolist() == [True, True, True, False, False, True] and not estimate.idle
+
+
+@pytest.mark.parametrize("as_given", [lambda x: np.stack([x, x], axis=1)[:, 0], lambda x: x.astype(np.float32)])
+def test_arrays_of_any_layout_do(as_given, rng):
+    model = arms.load("ur5").model
+    one, other = d.DriveEstimate(model.limits.effort), d.DriveEstimate(model.limits.effort)
+    far = np.full(model.nv, 0.01)
+    for q, qd, effort, h in states(model, 0.5, rng):
+        qd = qd.astype(np.float32).astype(float)
+        one.update(model, q, qd, qd, effort, h)
+        other.update(model, q, as_given(qd), as_given(qd), effort, h)
+        pushes = one.loosen(qd, -qd, h, np.eye(6), far), other.loosen(as_given(qd), -as_given(qd), h, np.eye(6), far)
+        np.testing.assert_array_equal(*pushes)
+        np.testing.assert_array_equal(one.rotors, other.rotors)
+        assert one.idle == other.idle

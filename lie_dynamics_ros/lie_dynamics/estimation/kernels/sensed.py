@@ -39,7 +39,7 @@ def sensed_contact(
     work: Array,
     spread: Array,
 ) -> int:
-    """Write the contact wrench (6,) of a reading (6,) and its covariance (6, 6) by that of a calibration; 0.
+    """Write the contact wrench (6,) of a reading (6,), and its covariance (6, 6); return 0, or -1 for bad shapes.
 
     Parameters
     ----------
@@ -49,6 +49,17 @@ def sensed_contact(
     about : inertia (3, 3) of the tool about its centre of mass.
     work, spread : zeros (N_WORK,), and (6, 10), lost.
     """
+    n = qd.shape[0]
+    if jacobian.shape[0] != 6 or jacobian.shape[1] != n or jacobian_rate.shape[0] != 6 or jacobian_rate.shape[1] != n:
+        return -1
+    if qdd.shape[0] != n or pose.shape[0] != 4 or pose.shape[1] != 4 or gravity.shape[0] != 3 or reading.shape[0] != 6:
+        return -1
+    if numbers.shape[0] != 11 or known.shape[0] != 10 or known.shape[1] != 10:
+        return -1
+    if about.shape[0] != 3 or about.shape[1] != 3 or wrench.shape[0] != 6 or work.shape[0] != N_WORK:
+        return -1
+    if covariance.shape[0] != 6 or covariance.shape[1] != 6 or spread.shape[0] != 6 or spread.shape[1] != 10:
+        return -1
     V, A, felt, push, lever, turned, inner = (
         work[0:6], work[6:12], work[12:15], work[15:18], work[18:21], work[21:24], work[24:27]
     )  # fmt: skip
