@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from stewart_oracle import lengths, rotation
 
-from lie_dynamics_ros.lie_dynamics.stewart import StewartError, StewartPlatform, reference_platform, workspace_slice
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    StewartError,
+    StewartPlatform,
+    reference_platform,
+    semi_regular_rotary_platform,
+    workspace_slice,
+)
 
 PLATFORM = reference_platform(leg_limits=[(0.42 + 0.01 * leg, 0.6) for leg in range(6)])
 NAMES = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -52,3 +58,32 @@ def test_bad_slices():
     homeless = StewartPlatform(PLATFORM.base_points, PLATFORM.platform_points)
     with pytest.raises(StewartError, match="no home_pose"):
         workspace_slice(homeless, ("x", [0.0]), ("y", [0.0]))
+
+
+def test_rotary_legs_with_places_out_of_reach():
+    """Angles by the cosine rule in the plane of the horn; where no angle has a rod's length, out of reach."""
+    platform = semi_regular_rotary_platform(0.062, 0.05, 0.2269, 0.2, horns=0.02, rods=0.11, angle_limits=(-1.2, 1.2))
+    home = platform.home_pose
+    x, z = np.linspace(-0.03, 0.03, 7), home[2, 3] + np.linspace(-0.03, 0.03, 5)
+    found = workspace_slice(platform, ("x", x), ("z", z))
+    some = {True: 0, False: 0}
+    for i, j in np.ndindex(7, 5):
+        T = home.copy()
+        T[0, 3], T[2, 3] = x[i], z[j]
+        ends = platform.platform_points @ T[:3, :3].T + T[:3, 3] - platform.base_points
+        turns = np.linspace(-np.pi, np.pi, 3601)
+        across = np.cross(platform.axes, platform.frames[..., 0])
+        horns = 0.02 * (np.cos(turns)[:, None, None] * platform.frames[..., 0] + np.sin(turns)[:, None, None] * across)
+        off = np.linalg.norm(ends - horns, axis=-1) - 0.11
+        reached = (off.min(axis=0) < 0.0) & (off.max(axis=0) > 0.0)
+        np.testing.assert_array_equal(reached, np.isfinite(found.lengths[i, j]))
+        some[bool(reached.all())] += 1
+        if not reached.all():
+            assert found.margins[i, j] == -np.inf and not found.reachable[i, j]
+            assert np.isinf(found.condition_number[i, j])
+            continue
+        tips = 0.02 * (np.cos(found.lengths[i, j])[:, None] * platform.frames[..., 0])
+        tips += 0.02 * np.sin(found.lengths[i, j])[:, None] * across
+        np.testing.assert_allclose(np.linalg.norm(ends - tips, axis=1), 0.11, atol=1e-14)
+        assert found.margins[i, j] == pytest.approx(1.2 - np.abs(found.lengths[i, j]).max(), abs=1e-12)
+    assert min(some.values()) > 5 and found.reachable[3, 2]

@@ -107,7 +107,7 @@ def travel_left(
     if unknown:
         raise InputError(f"axes: each of {', '.join(AXES)} is expected, got {unknown[0]!r}", name="axes")
     low, high = np.transpose(platform.motor_limits if limits is None else np.asarray(limits, dtype=np.float64))
-    sign = np.sign(_seen(platform, T, bends)[1])
+    sign = np.sign(motors_and_volumes(platform, T, bends)[1])
     lanes = np.array([AXES.index(axis) for axis in axes]).repeat(2)  # each axis backwards, then forwards
     good, bad = np.zeros(len(lanes)), np.array(FURTHEST)[lanes // 3] * np.tile((-1.0, 1.0), len(axes))
     reasons = [""] * len(lanes)
@@ -115,7 +115,7 @@ def travel_left(
         count = CLOSER if look else PLACES
         places = good[:, None] + (bad - good)[:, None] * np.arange(count + 1) / count
         poses = np.array([displaced(T, axis, way) for axis, way in zip(lanes, places, strict=True)])
-        motors, volumes = _seen(platform, poses, bends)
+        motors, volumes = motors_and_volumes(platform, poses, bends)
         margins = np.minimum(motors - low, high - motors)
         least, worst = margins.min(axis=-1), margins.argmin(axis=-1)
         out, crossed = np.asarray(np.isnan(least + volumes)), ~(volumes * sign > 0.0)
@@ -132,7 +132,9 @@ def travel_left(
     return TravelLeft(tuple(axes), ways[:, 0], ways[:, 1], tuple(zip(reasons[::2], reasons[1::2], strict=True)))
 
 
-def _seen(platform: Platform, poses: Array, bends: npt.NDArray[np.int64] | None) -> tuple[Array, Array]:
+def motors_and_volumes(
+    platform: Platform, poses: Array, bends: npt.NDArray[np.int64] | None
+) -> tuple[Array, Array]:
     """Return positions of the motors (..., 6), NaN out of reach, and determinants (...,) of the legs' Jacobian."""
     if isinstance(platform, RotaryPlatform):
         both = platform.leg_angles(poses)

@@ -12,8 +12,10 @@ from ...arrays import Array
 from ...lie import se3, so3
 from ...shown import shown
 from ..errors import StewartError
+from .any_platform import PointJointed, require_legs
 from .inverse_kinematics import as_pose
-from .platform import StewartPlatform, require_platform
+from .rotary_platform import RotaryPlatform
+from .travel import motors_and_volumes
 
 Coordinate = Literal["x", "y", "z", "roll", "pitch", "yaw"]
 _COORDINATES = get_args(Coordinate)
@@ -28,8 +30,8 @@ class WorkspaceSlice:
     Attributes
     ----------
     x_values (m,), y_values (n,) : grid [m or rad]. x_label, y_label : their names with units.
-    poses : (m, n, 4, 4). lengths : (m, n, 6) [m].
-    margins : (m, n), distance of the worst leg to its limits, negative beyond them [m].
+    poses : (m, n, 4, 4). lengths : (m, n, 6) [m]; of rotary legs angles [rad], NaN out of reach.
+    margins : (m, n), distance of the worst leg to its limits, negative beyond them [m, rad], -inf out of reach.
     limiting_leg : (m, n), number 1 to 6 of that leg.
     within_limits : (m, n).
     same_side : (m, n), the Jacobian's determinant has the sign that it has at the centre pose. Where it has not, every
@@ -57,7 +59,7 @@ class WorkspaceSlice:
 
 
 def workspace_slice(
-    platform: StewartPlatform,
+    platform: PointJointed,
     x: tuple[Coordinate, npt.ArrayLike],
     y: tuple[Coordinate, npt.ArrayLike],
     centre: npt.ArrayLike | None = None,
@@ -66,7 +68,7 @@ def workspace_slice(
 
     Parameters
     ----------
-    platform : the platform; give it ``leg_limits``, otherwise every pose counts as within them.
+    platform : StewartPlatform or RotaryPlatform; give it limits, otherwise every pose that legs reach counts as within.
     x, y : name ("x", "y", "z" [m], "roll", "pitch", "yaw" [rad]) and values (m,), (n,) of the two coordinates.
         ``R = Rz(yaw) Ry(pitch) Rx(roll)``.
     centre : (4, 4), pose that gives the other four coordinates; default: the platform's home pose.
@@ -75,7 +77,7 @@ def workspace_slice(
     ------
     StewartError : unknown or equal coordinates, values that are no finite list, no centre and no home pose.
     """
-    require_platform(platform)
+    require_legs(platform)
     names = [_coordinate(name, axis) for name, axis in ((x[0], "x"), (y[0], "y"))]
     if names[0] == names[1]:
         raise StewartError(f"both axes of the slice are {names[0]!r}, expected two different coordinates")
@@ -89,10 +91,16 @@ def workspace_slice(
     grid[..., _COORDINATES.index(names[1])] = values[1][None, :]
     poses = se3.from_parts(so3.from_rpy(grid[..., 3:]), grid[..., :3])
 
-    lengths = platform.leg_lengths(poses)
-    margins = platform.leg_margins(lengths)
-    determinants = np.linalg.det(platform.jacobian(poses))
-    side = np.sign(np.linalg.det(platform.jacobian(middle)))
+    bends = platform.bends if isinstance(platform, RotaryPlatform) else None
+    lengths, determinants = motors_and_volumes(platform, poses, bends)
+    side = np.sign(motors_and_volumes(platform, middle, bends)[1])
+    low, high = platform.motor_limits.T
+    margins = np.nan_to_num(np.minimum(lengths - low, high - lengths), nan=-np.inf, posinf=np.inf)
+    if isinstance(platform, RotaryPlatform):
+        condition = platform.condition_number(poses, angles=np.nan_to_num(lengths))
+        condition[np.isnan(lengths).any(axis=-1)] = np.inf
+    else:
+        condition = platform.condition_number(poses)
     return WorkspaceSlice(
         values[0],
         values[1],
@@ -104,7 +112,7 @@ def workspace_slice(
         margins.argmin(axis=-1) + 1,
         np.asarray(margins.min(axis=-1) >= 0.0),
         np.asarray(np.sign(determinants) == side),
-        platform.condition_number(poses),
+        condition,
         platform.characteristic_length,
     )
 
