@@ -24,6 +24,7 @@ _HOMES = {
         "constraint_bias constraint_error constraint_jacobian constraint_quantities loop_wrenches "
         "mimic_couplings project_to_constraints"
     ),
+    "constraints.travel": "constrained_travel_left",
     "constraints.mechanisms": "Mechanism mechanism",
     "constraints.tracking.motor_dynamics": "MotorDynamics",
     "constraints.tracking.platform_wrench": "PlatformWrench platform_wrench",

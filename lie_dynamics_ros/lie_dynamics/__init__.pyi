@@ -48,6 +48,7 @@ from .constraints.mechanisms import Mechanism, mechanism
 from .constraints.tracking.motor_dynamics import MotorDynamics
 from .constraints.tracking.platform_wrench import PlatformWrench, platform_wrench
 from .constraints.tracking.tracker import ClosedLoopTracker
+from .constraints.travel import constrained_travel_left
 from .dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .dynamics.derivatives.inverse_derivatives import (
     bias_force_derivatives,
@@ -149,6 +150,7 @@ __all__ = [
     "constrained_inverse_derivatives",
     "constrained_inverse_dynamics",
     "constrained_inverse_sensitivity",
+    "constrained_travel_left",
     "constraint_bias",
     "constraint_error",
     "constraint_jacobian",

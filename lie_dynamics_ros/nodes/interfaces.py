@@ -139,7 +139,7 @@ INTERFACES = {
             "~/gripped",
             "imu",
         ),
-        ("~/reset", "~/set_payload"),
+        ("~/reset", "~/set_payload", "~/travel_left"),
     ),
     "contact": Interface(
         ("~/external_efforts", "~/contact_wrench", "~/touching", "~/contact_state", "~/payload"),

@@ -24,6 +24,7 @@ from lie_dynamics_ros.lie_dynamics import (
     constrained_inverse_derivatives,
     constrained_inverse_dynamics,
     constrained_inverse_sensitivity,
+    constrained_travel_left,
     mechanism,
     platform_wrench,
 )
@@ -371,3 +372,26 @@ def test_whatever_describes_the_robot(kind):
     torque = constrained_inverse_dynamics(model, constraints, state.q, zero, zero, actuated=["j_crank"]).tau
     expected = (energy(0.05 + 1e-4) - energy(0.05 - 1e-4)) / 2e-4
     assert abs(float(torque[model.joint("j_crank").v_slice][0]) - expected) < 1e-7
+
+
+def test_travel_left_beside_a_rod_that_spins():
+    """The rocker turns until crank and rod are in line, or its own end is in line with the rod: by the two lengths."""
+    model, constraints = described("urdf hinges")
+    q = assemble(model, constraints, model.neutral()).q
+    end = lambda y: np.array([0.35 + 0.2 * np.sin(y), 0.05, 0.2 * np.cos(y)])  # noqa: E731
+    rod = np.linalg.norm(end(0.0) - [0.1, 0.0, 0.0])
+    y = float(q[model.joint("j_rocker").q_slice][0])
+    # The tips of the crank lie on a circle about the origin: least and largest distance of a point to it.
+    nearest = lambda a: np.hypot(np.hypot(*end(a)[[0, 2]]) - 0.1, 0.05) - rod  # noqa: E731
+    furthest = lambda a: np.hypot(np.hypot(*end(a)[[0, 2]]) + 0.1, 0.05) - rod  # noqa: E731
+    found = constrained_travel_left(model, constraints, q, ["j_crank"], "rocker")
+    assert found.axes == ("about y",) and found.reasons == (("reach", "reach"),)
+    for side, way in ((-1.0, found.backwards[0]), (1.0, found.forwards[0])):
+        end_of_it = min(abs(nearest(y + side * way)), abs(furthest(y + side * way)))
+        assert end_of_it < 1e-8
+        inside = y + side * np.linspace(0.0, way - 1e-6, 50)
+        assert all(nearest(a) < 0.0 < furthest(a) for a in inside)
+    with pytest.raises(InputError, match="closed loops are expected"):
+        constrained_travel_left(model, constraints, model.integrate(q, 0.1 * np.ones(model.nv)), ["j_crank"], "rocker")
+    with pytest.raises(InputError, match="axes: each of"):
+        constrained_travel_left(model, constraints, q, ["j_crank"], "rocker", axes=["roll"])

@@ -24,6 +24,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS, assemblies_from_starts
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms.base import file_name
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.travel import AXES, displaced
 
 URI = "package://lie_dynamics_ros/mechanisms"
 SHIPPED = Path(lie_dynamics_ros.__file__).parent / "mechanisms"
@@ -390,5 +391,28 @@ def test_travel_left_of_a_linear_delta():
     names = [platform.model.joint(name) for name in platform.actuated]
     rest = [platform.model.limits.upper[j.q_slice][0] - platform.configuration(T)[j.q_slice][0] for j in names]
     assert min(rest) == pytest.approx(0.0, abs=1e-9) and left.reasons[2][1].startswith("leg_")
-    with pytest.raises(InputError, match="no inverse kinematics"):
-        mechanism("four-bar").travel_left(mechanism("four-bar").q)
+
+
+@pytest.mark.parametrize("name", ["delta", "five-bar", "planar 3-RRR", "6-RUS"])
+def test_ways_end_where_motors_have_no_angle(name):
+    """Just inside, the closed form has positions of the motors, just outside it has none."""
+    made = mechanism(name)
+    left, home, size = made.travel_left(made.q), made.pose(made.q), made.output(made.q).shape
+    ends = [
+        (axis, side * far, reason)
+        for axis, back, ahead, reasons in zip(left.axes, left.backwards, left.forwards, left.reasons, strict=True)
+        for side, far, reason in ((-1.0, back, reasons[0]), (1.0, ahead, reasons[1]))
+    ]
+    assert left.axes == {"five-bar": AXES[:2], "delta": AXES[:3], "6-RUS": AXES}.get(name, ("x", "y", "about z"))
+    assert sum(reason == "reach" for _, _, reason in ends) >= 4
+    for axis, far, reason in ends:
+        inside, beyond = (displaced(home, AXES.index(axis), far * (1.0 + off)) for off in (-1e-6, 1e-6))
+        if size != (4, 4):
+            angles = [np.arctan2(T[1, 0], T[0, 0]) for T in (inside, beyond)]
+            inside, beyond = (T[: size[0], 3] for T in (inside, beyond))
+            if name == "planar 3-RRR":
+                inside, beyond = (np.append(p[:2], angle) for p, angle in zip((inside, beyond), angles, strict=True))
+        assert np.isfinite(made.inverse_kinematics(inside)).all()
+        if reason == "reach":
+            with pytest.raises(InputError, match="out of reach"):
+                made.inverse_kinematics(beyond)

@@ -34,6 +34,7 @@ EXEMPT = {
     **dict.fromkeys(("Mechanism", "mechanism"), "makes models, of which the table's functions are asked"),
     **dict.fromkeys(("PlatformWrench", "platform_wrench"), "jacobian and constraint_jacobian, of the table, inverted"),
     **dict.fromkeys(("MotionCost", "optimal_motion"), "torque_optimal_motion, of the table, with other costs"),
+    "constrained_travel_left": "follows a frame by frame_pose and jacobian, of the table, to limits of joints",
     "MotorDynamics": "holds results of functions in the table, seen from the motors",
     "ClosedLoopTracker": "follows a mechanism from state to state, whose poses are those of frame_pose",
     "JointFriction": "numbers of each joint by itself: no world",

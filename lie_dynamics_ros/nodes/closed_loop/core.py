@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
-from ...core.errors import ConfigurationError, MessageError
+from ...core.errors import ConfigurationError, MessageError, RequestError
 from ...core.expiring_value import ExpiringValue
 from ...core.mechanism.following import MechanismFollower
 from ...core.mechanism.tracked_mechanism import TrackedMechanism, single_joints
@@ -26,6 +26,7 @@ from ...lie_dynamics import (
 )
 from ...lie_dynamics.constraints.idle import IdleFreedom
 from ...lie_dynamics.constraints.tracking.result import TrackedState
+from ...lie_dynamics.constraints.travel import Ways
 from ...lie_dynamics.stewart import TrackingStatus
 from .options import ClosedLoopOptions
 
@@ -182,6 +183,19 @@ class ClosedLoopCore(RobotCore):
     def time_to_singularity(self, horizon: float) -> float:
         """Return when the measured joints come to a singular configuration at their present rates, see the tracker."""
         return self._follower.time_to_singularity(horizon)
+
+    def travel(self, frame: str) -> Ways:
+        """Return the ways that a frame has from the last configuration; see `constrained_travel_left`.
+
+        Raises
+        ------
+        RequestError
+            Where no configuration is known, or no frame.
+        """
+        last = self.last
+        if not frame or last is None or not last.valid:
+            raise RequestError("platform_frame is not given" if not frame else "no state has been followed yet")
+        return Ways(self.model, self.mechanism.constraints, last.q, self.mechanism.motors, frame)
 
     # Answering.
 

@@ -20,6 +20,7 @@ from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.constraints.travel import joined
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import TrackingStatus
 from ...ros.inputs.base_input import BASE_SETTINGS
@@ -34,6 +35,7 @@ from ...ros.outputs.certainty import Certainty, word_for
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointMotions
 from ...ros.outputs.pose_outputs import PoseOutputs
+from ...ros.outputs.travel import TRAVEL_ACCURACY, TravelInTurn, Way, answer_travel
 from ...ros.wire.interface_package import interfaces
 from ...ros.wire.messages import LINEAR_FIRST
 from .core import ClosedLoopCore, LoopAnswer
@@ -61,11 +63,13 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         self._poses = PoseOutputs(self, self.settings["publish_tf"])
         self._certainty = Certainty(self, WHAT, LOOKS)
         self._quaternion = np.zeros(4)
+        self._travel = TravelInTurn()
         messages = interfaces("msg")
         if messages is not None:
             self.listen(messages.HybridCommand, "~/command", lambda m: self._on_command(read_hybrid_command, m))
         self.listen(JointTrajectory, "~/joint_trajectory", lambda m: self._on_command(read_trajectory_command, m))
         self.create_service(Trigger, "~/reset", self._reset)
+        self.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
 
     # Configuration.
 
@@ -181,6 +185,11 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         response.success, response.message = True, f"the next state is followed from the start: {core.start_from}"
         return response
 
+    def _ways(self) -> Way:
+        """Return what finds the travel left from the last configuration; raises RequestError where there is none."""
+        ways = self.require_core().travel(self.settings["platform_frame"])
+        return lambda _: joined([ways.both(axis, TRAVEL_ACCURACY) for axis in ways.axes])
+
     # Diagnostics.
 
     def describe(self, report: Report, period: float) -> None:
@@ -215,6 +224,9 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             return
         if last.status is TrackingStatus.AMBIGUOUS:
             report.add(diagnostics.WARN, f"AMBIGUOUS: {last.message}")
+        frame = self.settings["platform_frame"]
+        if frame:
+            self._travel.describe(lambda: core.travel(frame), report)
         amplification, left = last.amplification, core.time_to_singularity(AHEAD)
         values["proven steps"] = last.steps
         values["amplification"] = f"{amplification:.4g}"

@@ -76,6 +76,16 @@ def test_all_joints_the_tip_and_efforts_are_told(bench, node):
     assert status.message == "continued" and float(values["residual of hinge [m, rad]"]) < 1e-12
 
 
+def test_travel_left_of_the_tip(bench, node):
+    """Sideways as far as the closed form of the five-bar has elbows."""
+    assert "no state has been followed yet" in bench.call(Trigger, f"{node}/travel_left", Trigger.Request()).message
+    bench.ask(lambda: state(bench, START), bench.listen(JointState, f"{node}/joint_states"))
+    answer = bench.call(Trigger, f"{node}/travel_left", Trigger.Request())
+    assert answer.success and answer.message.startswith("x -") and "; z -" in answer.message
+    bench.wait_status(node, lambda _, values: "travel left x [m]" in values, "the travel left")
+    bench.wait_status(node, lambda _, values: "travel left z [m]" in values, "the other axis")
+
+
 def test_what_motors_exert_besides_tells_the_force_at_the_tip(bench):
     components = {"estimated_wrench": ["force_x", "force_z"], "state_timeout": 60.0}
     node = bench.start("closed_loop", **{**VALUES, **components})

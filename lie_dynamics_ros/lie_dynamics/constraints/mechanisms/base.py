@@ -28,8 +28,8 @@ from ...shown import pictures, shown
 from ...stewart.geometry.travel import TravelLeft
 from ...texts import LARGEST
 from ..constraint_set import ConstraintSet
+from ..travel import constrained_travel_left
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified
-from .travel import travel_left
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,22 +104,16 @@ class Mechanism:
         return self.motors(self.configuration(output))
 
     def travel_left(self, q: npt.ArrayLike) -> TravelLeft:
-        """Return how far the output can go along and about each axis from a closed configuration (nq,).
+        """Return how far the platform can go along and about each axis from a closed configuration (nq,).
 
-        Each axis by itself, through the platform's origin and parallel to the world's, as far as the model's limits of
-        the motors, reach and singularities let it; legs stay bent as they are at home.
+        See `constrained_travel_left`; limits of the motors are the model's.
 
         Raises
         ------
         InputError
-            For a wrong shape, NaN, and mechanisms without inverse kinematics in closed form.
+            For a wrong shape, NaN, and loops that are open.
         """
-        place = real_numbers(q, (self.model.nq,), "q")
-        if place.ndim != 1:
-            raise InputError(f"q: one configuration ({self.model.nq},) is expected, got shape {place.shape}", name="q")
-        output = self.output(place)
-        self.configuration(output)
-        return travel_left(self.model, self.constraints, self.actuated, self.configuration, output)
+        return constrained_travel_left(self.model, self.constraints, q, self.actuated, self.platform)
 
     def assembly_modes(self, positions: npt.ArrayLike) -> Assemblies:
         """Return all closed configurations in which the motors have these positions (k,); see `Assemblies`.
