@@ -35,7 +35,7 @@ TASKS = {
         "inverse_dynamics_derivatives forward_dynamics_derivatives hybrid_dynamics_derivatives bias_force_derivatives "
         "gravity_force_derivatives Parameter inverse_dynamics_sensitivity forward_dynamics_sensitivity "
         "hybrid_dynamics_sensitivity torque_regressor inverse_dynamics_second_derivatives "
-        "forward_dynamics_second_derivatives",
+        "forward_dynamics_second_derivatives hybrid_dynamics_second_derivatives",
     ),
     "Geometry": (
         "closed_form",

@@ -53,7 +53,7 @@ _HOMES = {
     "dynamics.derivatives.parameters": "Parameter",
     "dynamics.derivatives.regressor": "torque_regressor",
     "dynamics.derivatives.second_derivatives": (
-        "forward_dynamics_second_derivatives inverse_dynamics_second_derivatives"
+        "forward_dynamics_second_derivatives hybrid_dynamics_second_derivatives inverse_dynamics_second_derivatives"
     ),
     "dynamics.derivatives.sensitivity": (
         "forward_dynamics_sensitivity hybrid_dynamics_sensitivity inverse_dynamics_sensitivity"

@@ -59,6 +59,7 @@ from .dynamics.derivatives.parameters import Parameter
 from .dynamics.derivatives.regressor import torque_regressor
 from .dynamics.derivatives.second_derivatives import (
     forward_dynamics_second_derivatives,
+    hybrid_dynamics_second_derivatives,
     inverse_dynamics_second_derivatives,
 )
 from .dynamics.derivatives.sensitivity import (
@@ -169,6 +170,7 @@ __all__ = [
     "gravity_force_derivatives",
     "hybrid_dynamics",
     "hybrid_dynamics_derivatives",
+    "hybrid_dynamics_second_derivatives",
     "hybrid_dynamics_sensitivity",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",

@@ -11,6 +11,8 @@ from lie_dynamics_ros.lie_dynamics import (
     SpatialInertia,
     forward_dynamics,
     forward_dynamics_second_derivatives,
+    hybrid_dynamics,
+    hybrid_dynamics_second_derivatives,
     inverse_dynamics,
     inverse_dynamics_second_derivatives,
     joint_types,
@@ -109,6 +111,45 @@ def test_of_forward_dynamics(kind):
         assert relative(getattr(several, name)[1], expected) < 1e-11
     for symmetric in (found.dq_dq, found.dqd_dqd):
         assert relative(symmetric, np.swapaxes(symmetric, 1, 2)) < 1e-13
+
+
+@pytest.mark.parametrize("kind", ["revolute", "free", "custom_rail"])
+def test_of_hybrid_dynamics(kind):
+    """Second differences of hybrid dynamics along straight lines; its two ends; contracted, with wrenches, batched."""
+    rng = np.random.default_rng(8)
+    tree = branched(rng, ["revolute", kind, "prismatic", "helical"], [None, 0, 1, 1])
+    model = to_model(tree)
+    q, qd, tau, f = state_of(tree, model, 9)
+    qdd = rng.normal(size=model.nv)
+    mask = np.arange(model.nv) % 3 != 1
+    found = hybrid_dynamics_second_derivatives(model, q, qd, qdd, tau, mask, f_ext=f)
+    u, v, w, y = rng.normal(size=(4, model.nv))
+
+    def along(t, u, v, w):
+        whole = hybrid_dynamics(model, model.integrate(q, t * u), qd + t * v, qdd + t * w, tau + t * w, mask, f)
+        return np.where(mask, whole[1], whole[0])
+
+    def twice(u, v, w, h=4e-3):
+        centre = along(0.0, u, v, w)
+        return sum(c * (along(s * h, u, v, w) - 2 * centre + along(-s * h, u, v, w)) / (s * h) ** 2
+                   for s, c in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
+
+    zero = np.zeros(model.nv)
+    for u_, v_, w_ in ((u, zero, zero), (u, v, zero), (zero, v, w), (u, zero, w), (u, v, w)):
+        mixed = found.dq_dqd @ v_ @ u_ + found.dq_dgiven @ w_ @ u_
+        assert relative(found.dq_dq @ u_ @ u_ + found.dqd_dqd @ v_ @ v_ + 2.0 * mixed, twice(u_, v_, w_)) < 2e-6
+    one = hybrid_dynamics_second_derivatives(model, q, qd, qdd, tau, mask, y, f)
+    pairs = (np.stack([x, x]) for x in (q, qd, qdd, tau))
+    several = hybrid_dynamics_second_derivatives(model, *pairs, mask, np.stack([y, y]), np.stack([f, f]))
+    for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dgiven"):
+        expected = np.einsum("i,ijk->jk", y, getattr(found, name))
+        assert relative(getattr(one, name), expected) < 1e-11
+        assert relative(getattr(several, name)[1], expected) < 1e-11
+    for ends, other in ((True, inverse_dynamics_second_derivatives(model, q, qd, qdd, f_ext=f)),
+                        (False, forward_dynamics_second_derivatives(model, q, qd, tau, f_ext=f))):  # fmt: skip
+        end = hybrid_dynamics_second_derivatives(model, q, qd, qdd, tau, np.full(model.nv, ends), f_ext=f)
+        assert relative(end.dq_dq, other.dq_dq) < 1e-10
+        assert relative(end.dq_dgiven, other.dq_dqdd if ends else other.dq_dtau) < 1e-10
 
 
 def test_contracted_and_batches():

@@ -33,13 +33,16 @@ def evaluate():
     parameters = [Parameter.custom(dq=v), Parameter.custom(dqd=v), Parameter.custom(dqdd=v), Parameter.custom(dtau=v)]
     others = [Parameter.inertia(3, 5), Parameter.axis(3, [1, 2, 3]), Parameter.external_force(2, 4, "world")]
     second = inverse_dynamics_second_derivatives(model, q, qd, qdd, y, f)
+    whole = inverse_dynamics_second_derivatives(model, q, qd, qdd, None, f)
+    names = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
     return {
         "inverse": inverse_dynamics_sensitivity(model, q, qd, qdd, parameters[:3], f),
         "forward": forward_dynamics_sensitivity(model, q, qd, qdd, [*parameters[:2], parameters[3]], f),
         "hybrid": np.array(hybrid_dynamics_sensitivity(model, q, qd, qdd, qdd, given, parameters, f)),
         "others": inverse_dynamics_sensitivity(model, q, qd, qdd, others, f, f_ext_held="aligned"),
         "batch": inverse_dynamics_sensitivity(model, np.array([q, q + 1, q - 1]), qd, qdd, others, f)[:, 1],
-        **{name: getattr(second, name) for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")},
+        **{name: getattr(second, name) for name in names},
+        **{f"whole {name}": np.tensordot(y, getattr(whole, name), 1) for name in names},
     }
 
 

@@ -85,6 +85,17 @@ def forward_dynamics_second_derivatives(w):
     return [*of_state, w.back(found.dq_dtau, "vuv", -2)]
 
 
+@case
+def hybrid_dynamics_second_derivatives(w):
+    mask = given(w)
+    found = ld.hybrid_dynamics_second_derivatives(*state(w), w.tau, mask, f_ext=w.f_ext)
+    whole = [getattr(found, k) for k in ("dq_dq", "dq_dqd", "dqd_dqd")]
+    result = [w.back(x, "uuu")[mask] for x in whole] + [w.back(x, "vuu", 0)[~mask] for x in whole]
+    x = found.dq_dgiven
+    result += [w.back(x, "uuu")[mask][..., mask], w.back(x, "uuv", 0)[mask][..., ~mask]]
+    return [*result, w.back(x, "vuu", 0)[~mask][..., mask], w.back(x, "vuv", -2)[~mask][..., ~mask]]
+
+
 def _of_axes(w):
     return not any(j.kind in ("custom", "free", "spherical") for j in w.model.joints)
 

@@ -1,4 +1,4 @@
-"""Second derivatives of inverse and forward dynamics, in full and contracted with a vector."""
+"""Second derivatives of inverse, forward and hybrid dynamics, in full and contracted with a vector."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
 from ..inputs import evaluate
+from ..kernels.derivatives.second_derivative_tensors import second_derivative_tensors as _tensors
+from ..kernels.derivatives.second_derivative_tensors import second_derivative_tensors_batch as _tensors_batch
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
-from .forward_derivatives import forward_dynamics_derivatives
+from .forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .user_second_derivatives import user_second_derivatives
 
 
@@ -72,7 +74,7 @@ def inverse_dynamics_second_derivatives(
         Motion.
     vector : array-like, shape (..., nv), optional
         What to contract the joint forces with, for instance multipliers of the equations of motion. Left out, all
-        joint forces are differentiated, at about the cost of nv vectors in a batch.
+        joint forces are differentiated, O(n d^2).
     f_ext : array-like, shape (..., n_bodies, 6), optional
         External wrenches on the bodies, constant in their frames.
     threads : int
@@ -95,32 +97,35 @@ def inverse_dynamics_second_derivatives(
     errors of some 1e-11 of the largest entry for functions that bend over a radian or metre. All its other entries are
     differences over any step of what is quadratic or linear, and as good as the first derivatives.
     """
-    inputs, contract, wrench = {"q": q, "qd": qd, "qdd": qdd}, vector, f_ext
-    if vector is None:
-        inputs = {
-            name: shaped(value, model.nq if name == "q" else model.nv, name, model)[..., None, :]
-            for name, value in inputs.items()
-        }
-        contract = np.eye(model.nv)
-        wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")[..., None, :, :]
     n = model.rows.shape[0] - 1
-    (found,) = evaluate(model, _batch, {**inputs, "vector": contract}, [(4, n, n)], wrench, threads=threads)
-    if model.coupling is not None:
-        found = model.coupling.rates.T @ found @ model.coupling.rates
-    _add_rotors(model, found, contract)
+    inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
+    rates = None if model.coupling is None else model.coupling.rates
+    if vector is None:
+        shapes: list[str | tuple[int, ...]] = [(4 * n**3,)]
+        (found,) = evaluate(model, _tensors_batch, inputs, shapes, f_ext, threads=threads, single=_tensors)
+        found = found.reshape(*found.shape[:-1], 4, n, n, n)
+        if rates is not None:
+            found = np.moveaxis(np.tensordot(found, rates, (-3, 0)), -1, -3)
+        contract, axes = np.eye(model.nv), 3
+    else:
+        (found,) = evaluate(model, _batch, {**inputs, "vector": vector}, [(4, n, n)], f_ext, threads=threads)
+        contract, axes = as_numbers(vector, "vector"), 2
+    if rates is not None:
+        found = rates.T @ found @ rates
+    parts = np.moveaxis(found, -1 - axes, 0)
+    _add_rotors(model, parts[2], contract)
     if model.custom_joints:
-        whole = user_second_derivatives(model, found[..., 0, :, :], q, qd, qdd, vector, f_ext, threads)
-        return SecondDerivatives(*whole)
-    return SecondDerivatives(*(np.ascontiguousarray(found[..., k, :, :]) for k in range(4)))
+        return SecondDerivatives(*user_second_derivatives(model, parts[0], q, qd, qdd, vector, f_ext, threads))
+    return SecondDerivatives(*(np.ascontiguousarray(part) for part in parts))
 
 
-def _add_rotors(model: Model, found: Array, vector: npt.ArrayLike | None) -> None:
+def _add_rotors(model: Model, dqd_dqd: Array, vector: Array) -> None:
     """Add those of a w x v along the position of free joints, contracted."""
     for first, a in () if model.actuation_terms is None else model.actuation_terms.free_rotors:
         turn, slide = slice(first, first + 3), slice(first + 3, first + 6)
-        along = a * so3.hat(np.asarray(vector)[..., slide])
-        found[..., 2, turn, slide] -= along
-        found[..., 2, slide, turn] += along
+        along = a * so3.hat(vector[..., slide])
+        dqd_dqd[..., turn, slide] -= along
+        dqd_dqd[..., slide, turn] += along
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,21 +193,125 @@ def forward_dynamics_second_derivatives(
         As `forward_dynamics_derivatives`.
     """
     first = forward_dynamics_derivatives(model, q, qd, tau, f_ext, threads=threads)
-    along_q, along_qd, inverse = first.dq, first.dqd, first.dtau
-    q, qd, qdd, wrench = shaped(q, model.nq, "q", model), shaped(qd, model.nv, "qd", model), first.qdd, f_ext
+    slopes = (first.dq, first.dqd, first.dtau)
+    inputs = {"q": q, "qd": qd, "qdd": first.qdd}
+    return ForwardSecondDerivatives(*_of_unknown(model, inputs, -first.dtau, slopes, vector, f_ext, threads))
+
+
+@dataclass(frozen=True, eq=False)
+class HybridSecondDerivatives:
+    """Second derivatives of what hybrid dynamics finds: (..., nv, nv) of one number, (..., nv, nv, nv) of all.
+
+    Entry i of the first axis is the joint force where the acceleration is prescribed, else the acceleration. Along q
+    they are along `Model.integrate`, symmetric, as in `SecondDerivatives`.
+
+    Attributes
+    ----------
+    dq_dq : ndarray
+        Along q_j and q_k; symmetric in the last two axes.
+    dq_dqd : ndarray
+        Along q_j and qd_k.
+    dqd_dqd : ndarray
+        Along qd_j and qd_k; symmetric.
+    dq_dgiven : ndarray
+        Along q_j and what is given at coordinate k: qdd_k where it is prescribed, else tau_k.
+    """
+
+    dq_dq: Array
+    dq_dqd: Array
+    dqd_dqd: Array
+    dq_dgiven: Array
+
+
+@validate_model
+def hybrid_dynamics_second_derivatives(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    prescribed: npt.ArrayLike,
+    vector: npt.ArrayLike | None = None,
+    f_ext: npt.ArrayLike | None = None,
+    *,
+    threads: int = 1,
+) -> HybridSecondDerivatives:
+    """Return the second derivatives of what `hybrid_dynamics` finds, of all coordinates or contracted with a vector.
+
+    From tau = ID(q, qd, qdd), differentiated twice, as `forward_dynamics_second_derivatives`, which it is where nothing
+    is prescribed; where all is, it is `inverse_dynamics_second_derivatives`. All others, along qd and what is given
+    or along that twice, are zero.
+
+    Parameters
+    ----------
+    model : Model
+        The robot.
+    q, qd : array-like, shape (..., nq), (..., nv)
+        State.
+    qdd, tau : array-like, shape (..., nv)
+        Accelerations, read where `prescribed` is True, and joint forces, read elsewhere.
+    prescribed : array-like of bool, shape (nv,)
+        True where the acceleration is given, False where the force is.
+    vector : array-like, shape (..., nv), optional
+        What to contract what is found with. Left out, all of it is differentiated.
+    f_ext : array-like, shape (..., n_bodies, 6), optional
+        External wrenches on the bodies, constant in their frames.
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    HybridSecondDerivatives
+        With entries (..., nv, nv) for a vector, (..., nv, nv, nv) without, what is found first.
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `hybrid_dynamics_derivatives`.
+    """
+    first = hybrid_dynamics_derivatives(model, q, qd, qdd, tau, prescribed, f_ext, threads=threads)
+    mask = np.asarray(prescribed)
+    rows = mask[:, None]
+    # What is found of the forces that are missing in the equation of motion: -M^-1 of free joints, the rest by theirs.
+    found = np.where(rows, first.dtau_dgiven, first.dqdd_dgiven)
+    solve = np.where(rows, np.eye(model.nv), 0.0) - np.where(mask, 0.0, found)
+    inputs = {"q": q, "qd": qd, "qdd": first.qdd}
+    slopes = (first.dqdd_dq, first.dqdd_dqd, first.dqdd_dgiven)
+    return HybridSecondDerivatives(*_of_unknown(model, inputs, solve, slopes, vector, f_ext, threads))
+
+
+def _of_unknown(
+    model: Model,
+    inputs: dict[str, npt.ArrayLike],
+    solve: Array,
+    slopes: tuple[Array, Array, Array],
+    vector: npt.ArrayLike | None,
+    f_ext: npt.ArrayLike | None,
+    threads: int,
+) -> tuple[Array, Array, Array, Array]:
+    """Return second derivatives of what is found from those of joint forces.
+
+    Parameters
+    ----------
+    solve : ndarray, shape (..., nv, nv)
+        What is found for missing forces.
+    slopes : tuple of ndarray, shape (..., nv, nv)
+        Derivatives of the accelerations along q, qd, and what is given.
+    """
+    q, qd, qdd = (shaped(x, model.nq if name == "q" else model.nv, name, model) for name, x in inputs.items())
+    along_q, along_qd, along_given = slopes
+    wrench = f_ext
     if vector is None:
-        vectors = inverse
+        vectors = solve
         q, qd, qdd = q[..., None, :], qd[..., None, :], qdd[..., None, :]
         wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")[..., None, :, :]
-        along_q, along_qd, inverse = along_q[..., None, :, :], along_qd[..., None, :, :], inverse[..., None, :, :]
+        along_q, along_qd, along_given = (x[..., None, :, :] for x in slopes)
     else:
-        vectors = (inverse @ shaped(vector, model.nv, "vector", model)[..., None])[..., 0]
+        vectors = (shaped(vector, model.nv, "vector", model)[..., None, :] @ solve)[..., 0, :]
     d = inverse_dynamics_second_derivatives(model, q, qd, qdd, vectors, wrench, threads=threads)
     bent, mixed = d.dq_dqdd @ along_q, d.dq_dqdd @ along_qd
     # in place: the memory of large tensors costs more than their sums
     for part in (bent, np.swapaxes(bent, -1, -2)):
         np.add(d.dq_dq, part, out=d.dq_dq)
     np.add(mixed, d.dq_dqd, out=mixed)
-    for whole in (d.dq_dq, mixed, d.dqd_dqd):
-        np.negative(whole, out=whole)
-    return ForwardSecondDerivatives(d.dq_dq, mixed, d.dqd_dqd, d.dq_dqdd @ -inverse)
+    return d.dq_dq, mixed, d.dqd_dqd, d.dq_dqdd @ along_given

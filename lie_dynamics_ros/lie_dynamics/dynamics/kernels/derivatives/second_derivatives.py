@@ -45,8 +45,8 @@ from ..mass_matrix import clear, rate_terms
 
 # Columns of the workspace after those of `world`: acceleration with gravity, composite wrench, psi, alpha, phi,
 # the twist of y, and the sums over all rows beyond: B^T J y (3), I J y (6), and N (9).
-_A, _F, _PSI, _ALPHA, _PHI, _Y, _BETA, _IOTA, _N = 52, 58, 64, 70, 76, 82, 88, 91, 97
-_COLUMNS = 106
+A, F, PSI, ALPHA, PHI, COLUMNS = 52, 58, 64, 70, 76, 82
+_Y, _BETA, _IOTA, _N, _SUMMED = 82, 88, 91, 97, 106
 
 
 @straight
@@ -82,50 +82,68 @@ def inertia_of(work, i, x):
 
 
 @outline
-def first_order(rows, q, qd, qdd, f_ext, y, work):
-    """Fill motion, wrenches, composite inertias, and what each row alone brings along."""
+def rows_alone(rows, q, qd, qdd, f_ext, work):
+    """Fill motion and wrenches, own inertias, and what each row alone brings along."""
     n = int(rows[0, N_V])
     poses_and_screws(rows, q, work)
     velocities(rows, qd, work)
     screw_rates(rows, q, work)
     own_inertias(rows, work)
     rate_terms(rows, False, work)
-    clear_twist(work, 0, _A)
-    clear_twist(work, 0, _Y)
+    clear_twist(work, 0, A)
     for k in range(3):
-        put2(work, 0, _A + 3 + k, -rows[0, GRAVITY + k])
+        put2(work, 0, A + 3 + k, -rows[0, GRAVITY + k])
     loaded = f_ext.shape[0] > 0
     for i in range(1, n + 1):
         parent, base = int(rows[i, PARENT]), int(rows[int(rows[i, FIRST]), PARENT])
         j, rate, v = get_twist(work, i, J), get_twist(work, i, RATE), get_twist(work, i, V)
-        a = plus(get_twist(work, parent, _A), plus(times(get(qdd, i - 1), j), times(get(qd, i - 1), rate)))
-        put_twist(work, i, _A, a)
-        put_twist(work, i, _Y, plus(get_twist(work, parent, _Y), times(get(y, i - 1), j)))
+        a = plus(get_twist(work, parent, A), plus(times(get(qdd, i - 1), j), times(get(qd, i - 1), rate)))
+        put_twist(work, i, A, a)
         above = get_twist(work, base, V)
         psi = bracket(above, j)
-        put_twist(work, i, _PSI, psi)
-        put_twist(work, i, _PHI, plus(psi, rate))
-        put_twist(work, i, _ALPHA, plus(bracket(get_twist(work, base, _A), j), bracket(above, psi)))
-        clear_twist(work, i, _F)
+        put_twist(work, i, PSI, psi)
+        put_twist(work, i, PHI, plus(psi, rate))
+        put_twist(work, i, ALPHA, plus(bracket(get_twist(work, base, A), j), bracket(above, psi)))
+        clear_twist(work, i, F)
         if rows[i, BODY] >= 0.0:
             f = plus(on_wrench(v, inertia_of(work, i, v)), inertia_of(work, i, a))
             if loaded:
                 m, x = external_wrench(rows, i, f_ext)
                 f = minus(f, wrench_out(get9(work, i, R), get3(work, i, P), m, x))
-            put_twist(work, i, _F, f)
-        for k in range(_BETA, _COLUMNS):
+            put_twist(work, i, F, f)
+
+
+@inline
+def sum_composites(rows, work):
+    """Add inertias, wrenches, and D and l, of each row to those of its parent, leaves first."""
+    for i in range(int(rows[0, N_V]), 0, -1):
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            for k in range(MASS_C, V):
+                put2(work, parent, k, get2(work, parent, k) + get2(work, i, k))
+            for k in range(D, A):
+                put2(work, parent, k, get2(work, parent, k) + get2(work, i, k))
+            add_twist(work, parent, F, get_twist(work, i, F))
+
+
+@outline
+def first_order(rows, q, qd, qdd, f_ext, y, work):
+    """Fill what rows bring along, composites, the twists of y, and the sums over all rows beyond."""
+    rows_alone(rows, q, qd, qdd, f_ext, work)
+    sum_composites(rows, work)
+    n = int(rows[0, N_V])
+    clear_twist(work, 0, _Y)
+    for i in range(1, n + 1):
+        above = get_twist(work, int(rows[i, PARENT]), _Y)
+        put_twist(work, i, _Y, plus(above, times(get(y, i - 1), get_twist(work, i, J))))
+        for k in range(_BETA, _SUMMED):
             put2(work, i, k, 0.0)
     for i in range(n, 0, -1):
         sums_beyond(work, i, get(y, i - 1))
         parent = int(rows[i, PARENT])
         if parent > 0:
-            for k in range(MASS_C, V):
+            for k in range(_BETA, _SUMMED):
                 put2(work, parent, k, get2(work, parent, k) + get2(work, i, k))
-            for k in range(D, _A):
-                put2(work, parent, k, get2(work, parent, k) + get2(work, i, k))
-            for k in range(_BETA, _COLUMNS):
-                put2(work, parent, k, get2(work, parent, k) + get2(work, i, k))
-            add_twist(work, parent, _F, get_twist(work, i, _F))
 
 
 @straight
@@ -181,16 +199,16 @@ def same_branch(rows, j, k, work, out):
     n = int(rows[0, N_V])
     f, same = int(rows[k, FIRST]), rows[j, FIRST] == rows[k, FIRST]
     jj, jk = get_twist(work, j, J), get_twist(work, k, J)
-    psi_j, psi_k = get_twist(work, j, _PSI), get_twist(work, k, _PSI)
+    psi_j, psi_k = get_twist(work, j, PSI), get_twist(work, k, PSI)
     above = get_twist(work, int(rows[f, PARENT]), _Y)
     below = get_twist(work, int(rows[int(rows[j, FIRST]), PARENT]), _Y)  # of row j's own base
     jk_at, kj_at, size = (j - 1) * n + k - 1, (k - 1) * n + j - 1, n * n
 
     # q_j and q_k
-    phi, alpha = get_twist(work, k, _PHI), get_twist(work, k, _ALPHA)
-    change = plus(on_wrench(jk, get_twist(work, k, _F)), rate_times(work, k, psi_k))
+    phi, alpha = get_twist(work, k, PHI), get_twist(work, k, ALPHA)
+    change = plus(on_wrench(jk, get_twist(work, k, F)), rate_times(work, k, psi_k))
     change = on_wrench(jj, plus(change, inertia_of(work, k, alpha)))
-    x = turned_back(work, k, f, above, psi_j, get_twist(work, j, _ALPHA), jk) + power(below, change)
+    x = turned_back(work, k, f, above, psi_j, get_twist(work, j, ALPHA), jk) + power(below, change)
     x = x + power(above, both(work, k, psi_j, psi_k)) + beyond(work, f, psi_j, psi_k)
     if same:
         x = 0.5 * x
@@ -204,7 +222,7 @@ def same_branch(rows, j, k, work, out):
     put(out, size + jk_at, x)
     put(out, 3 * size + jk_at, power(below, on_wrench(jj, moved)))
     if not same:  # q_k, and qd_j or qdd_j
-        x = turned_back(work, k, f, above, jj, get_twist(work, j, _PHI), jk)
+        x = turned_back(work, k, f, above, jj, get_twist(work, j, PHI), jk)
         x = x + power(above, both(work, k, jj, psi_k)) + beyond(work, f, jj, psi_k)
         put(out, size + kj_at, x)
         back = bracket(jk, jj)
@@ -237,4 +255,4 @@ def second_derivatives_core(rows, q, qd, qdd, f_ext, y, _given, out, _z, work):
             j = int(rows[j, PARENT])
 
 
-second_derivatives_batch = make_batch(second_derivatives_core, _COLUMNS)
+second_derivatives_batch = make_batch(second_derivatives_core, _SUMMED)
