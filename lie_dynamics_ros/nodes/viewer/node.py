@@ -47,11 +47,11 @@ from .solids import Surface
 # Meshes that a robot description names, read by trimesh, which comes with the page's server.
 
 FORMATS = ("stl", "obj", "ply", "dae")
-"""Endings that are read; .dae, with its colour, where pycollada is installed. None leads to other files here."""
+"""Endings that are read; .dae, with its colours, where pycollada is installed. None leads to other files here."""
 MAX_SIZE = 64 * 2**20
 """Largest file [bytes]."""
 MOST_FACES = 100_000
-"""Of a larger mesh, the convex hull is drawn."""
+"""Of a larger mesh, or a larger part of one colour, the convex hull is drawn."""
 
 
 class MeshReader:
@@ -65,10 +65,10 @@ class MeshReader:
 
     def __init__(self, locate: Callable[[str], Path]) -> None:
         self._locate = locate
-        self._read: dict[str, Surface | Exception] = {}
+        self._read: dict[str, tuple[Surface, ...] | Exception] = {}
 
-    def __call__(self, uri: str) -> Surface:
-        """Return the surface in a file; raises ValueError, which says why there is none."""
+    def __call__(self, uri: str) -> tuple[Surface, ...]:
+        """Return the surfaces in a file, one for each colour; raises ValueError, which says why there is none."""
         found = self._read.get(uri)
         if found is None:
             try:
@@ -80,7 +80,7 @@ class MeshReader:
             raise ValueError(str(found) or type(found).__name__) from found
         return found
 
-    def _load(self, uri: str) -> Surface:
+    def _load(self, uri: str) -> tuple[Surface, ...]:
         import trimesh
 
         path = self._locate(uri)
@@ -88,28 +88,27 @@ class MeshReader:
         if ending not in FORMATS:
             raise ValueError(f"expected one of the endings {', '.join(FORMATS)}")
         # From the bytes alone: textures and further files are not looked for.
-        content = read_file(path, MAX_SIZE)
-        mesh = trimesh.load(io.BytesIO(content), file_type=ending, force="mesh")
-        if len(mesh.faces) > MOST_FACES:
-            mesh = mesh.convex_hull
-        vertices = np.array(mesh.vertices, dtype=float)
-        if not len(mesh.faces) or not np.isfinite(vertices).all():
-            raise ValueError("it holds no triangles, or numbers that are not finite")
-        # Other formats name their colours in further files, or have none.
-        color = (
-            _material(trimesh.load(io.BytesIO(content), file_type=ending, force="scene")) if ending == "dae" else None
-        )
-        return Surface(vertices, np.array(mesh.faces, dtype=np.int64), color)
+        scene = trimesh.load(io.BytesIO(read_file(path, MAX_SIZE)), file_type=ending, force="scene")
+        parts = [(_material(part) if ending == "dae" else None, part) for part in scene.dump()]
+        surfaces = []
+        for color in dict.fromkeys(color for color, _ in parts):
+            mesh = trimesh.util.concatenate([trimesh.Trimesh(p.vertices, p.faces) for c, p in parts if c == color])
+            if len(mesh.faces) > MOST_FACES:
+                mesh = mesh.convex_hull
+            vertices = np.array(mesh.vertices, dtype=float)
+            if not np.isfinite(vertices).all():
+                raise ValueError("it has numbers that are not finite")
+            if len(mesh.faces):
+                surfaces.append(Surface(vertices, np.array(mesh.faces, dtype=np.int64), color))
+        if not surfaces:
+            raise ValueError("it has no triangles")
+        return tuple(surfaces)
 
 
-def _material(scene: Any) -> tuple[int, int, int] | None:
-    """Return the mean colour of a scene's materials, by their triangles; None where it has none."""
-    found = [(g, getattr(getattr(g.visual, "material", None), "main_color", None)) for g in scene.geometry.values()]
-    known = [(len(g.faces), np.asarray(color[:3], dtype=float)) for g, color in found if color is not None]
-    if not known:
-        return None
-    mean = np.average([color for _, color in known], axis=0, weights=[count for count, _ in known])
-    return tuple(round(part) for part in mean)  # type: ignore[return-value]
+def _material(part: Any) -> tuple[int, int, int] | None:
+    """Return the colour of the material of a mesh of trimesh; None where it has none."""
+    color = getattr(getattr(part.visual, "material", None), "main_color", None)
+    return None if color is None else (int(color[0]), int(color[1]), int(color[2]))
 
 
 SETTINGS = (
@@ -312,6 +311,7 @@ class ViewerNode(DescribedNode):
         for (source, _), (heard, data) in waiting.items():
             self._accept(partial(self._take_state, core, source, data, heard))
         picture = core.picture(now)
+        page.remember(picture, now)
         if not page.watchers and now - self._drawn < UNWATCHED_PERIOD:
             return
         self._drawn = now

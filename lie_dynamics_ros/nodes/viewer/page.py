@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import ipaddress
 import logging
@@ -19,6 +20,7 @@ from ...core.errors import ConfigurationError
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import shortened
 from .picture import BAD, DOUBTFUL, GOOD, ContactView, Effort, Picture, PlatformView, ReportView, Robot
+from .replay import PATH, REPLAY_LINK, Replay, outline, quaternion
 
 # The texts, tables and bars beside the scene, as HTML in which all that comes from elsewhere is escaped.
 
@@ -138,6 +140,8 @@ GREY, BLUE, RED = (134, 142, 150), (51, 128, 230), (201, 42, 42)
 LEVELS = ((43, 138, 62), (230, 119, 0), RED)
 CAMERA = np.array([0.65, -0.57, 0.37])
 """Where the camera stands, seen from the middle of what there is; a unit more or less."""
+ASIDE = 0.15 * np.array([-CAMERA[1], CAMERA[0], 0.0])
+"""How far beside the middle the camera looks, for the panel covers the right side of the page."""
 FLOOR_SIZES = 6.0
 """Width of the floor, in sizes of what stands on it."""
 PALETTE = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b",
@@ -173,8 +177,11 @@ class Page:
         # The node's log says where the page is; what strangers send is not to fill any log.
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
         rich.get_console().quiet = True
+        self._replay = Replay()
         self._server = _guarded(
-            lambda: viser.ViserServer(address, port, label="lie_dynamics_ros", verbose=False), address
+            lambda: viser.ViserServer(address, port, label="lie_dynamics_ros", verbose=False),
+            address,
+            lambda: self._replay.file(self._server),
         )
         try:
             self._clients = _only_look(self._server)
@@ -211,6 +218,7 @@ class Page:
         self._arrow = scene.add_arrows("/contact", np.zeros((1, 2, 3)), RED, visible=False)
         self._fit(np.array([[-0.5, -0.5, 0.0], [0.5, 1.2, 1.0]]))
         self._texts = {"state": gui.add_html("")}
+        gui.add_html(_block(REPLAY_LINK))
         for name in ("efforts", "platform", "contact", "diagnostics"):
             with gui.add_folder(name.capitalize()) as folder:
                 self._texts[name] = gui.add_html("")
@@ -248,6 +256,10 @@ class Page:
             self._write("contact", contact(picture.contact))
             self._write("diagnostics", reports(picture.reports))
 
+    def remember(self, picture: Picture, now: float) -> None:
+        """Keep a picture for the replay of the last minute; ``now`` in seconds."""
+        self._replay.remember(picture, now)
+
     def trace(self, picture: Picture) -> None:
         """Show efforts over time."""
         if self._plot is None or len(picture.times) < 2:
@@ -268,6 +280,7 @@ class Page:
             "/grid", width=FLOOR_SIZES * size, height=FLOOR_SIZES * size, cell_size=float(cell), position=floor
         )
         camera = self._server.initial_camera
+        middle = middle + size * ASIDE
         camera.position, camera.look_at = tuple((middle + size * CAMERA).tolist()), tuple(middle.tolist())
 
     def _write(self, name: str, content: str) -> None:
@@ -281,6 +294,7 @@ class Page:
             self._plot.remove()
         self._robot, self._root, self._plot, self._faded, self._fitted = robot, None, None, False, None
         self._bodies, self._meshes = [], []
+        self._replay.clear()
         if robot is None:
             return
         scene = self._server.scene
@@ -312,19 +326,17 @@ class Page:
     def _draw_platform(self, view: PlatformView) -> None:
         scene, parts = self._server.scene, self._platform
         legs = view.points.astype(np.float32)
-        arms = view.points[:, 1] - view.points[:, 1].mean(axis=0)
-        local = arms @ view.pose[:3, :3]
-        around = np.argsort(np.arctan2(local[:, 1], local[:, 0]))
-        outline = np.stack((legs[around, 1], legs[np.roll(around, -1), 1]), axis=1)
+        edges = outline(view.points)
         color = np.array(GREY if view.stale else LEVELS[view.level], dtype=np.uint8)
         turn, at = quaternion(view.axes), view.pose[:3, 3]
         if not parts:
+            arms = view.points[:, 1] - view.points[:, 1].mean(axis=0)
             width = 0.03 * float(np.linalg.norm(arms, axis=1).mean())
             self._platform = parts = {"root": scene.add_frame("/platform", show_axes=False, position=self._place)}
             parts["legs"] = scene.add_line_segments("/platform/legs", legs, BLUE, thickness=width)
-            parts["outline"] = scene.add_line_segments("/platform/outline", outline, color, thickness=2.0 * width)
+            parts["outline"] = scene.add_line_segments("/platform/outline", edges, color, thickness=2.0 * width)
             parts["ellipsoid"] = scene.add_icosphere("/platform/ellipsoid", 1.0, (190, 0, 160), opacity=0.6)
-        parts["legs"].points, parts["outline"].points, parts["outline"].colors = legs, outline, color
+        parts["legs"].points, parts["outline"].points, parts["outline"].colors = legs, edges, color
         ellipsoid = parts["ellipsoid"]
         ellipsoid.scale, ellipsoid.wxyz, ellipsoid.position = tuple(view.radii.tolist()), turn, at
 
@@ -386,17 +398,24 @@ def refusal(host: list[str], origin: list[str], address: str) -> str:
     return ""
 
 
-def _guarded(make: Callable[[], Any], address: str) -> Any:
-    """Return what makes a server by websockets, with a server that answers to this page's browsers alone."""
+def _guarded(make: Callable[[], Any], address: str, replay: Callable[[], bytes]) -> Any:
+    """Return the server that ``make`` makes, which answers only this page's browsers, and serves the replay."""
     from websockets.asyncio import server as module
 
     serve, made = module.serve, []
 
     def guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
-        def first(connection: Any, request: Any) -> Any:
+        async def first(connection: Any, request: Any) -> Any:
             reason = refusal(request.headers.get_all("Host"), request.headers.get_all("Origin"), address)
             if reason:
                 return connection.respond(HTTPStatus.FORBIDDEN, f"{reason}\n")
+            if request.path.partition("?")[0] == PATH and request.headers.get("Upgrade") != "websocket":
+                answer = connection.respond(HTTPStatus.OK, "")
+                answer.body = await asyncio.to_thread(replay)
+                del answer.headers["Content-Length"], answer.headers["Content-Type"]
+                answer.headers["Content-Length"] = str(len(answer.body))
+                answer.headers["Content-Type"] = "application/octet-stream"
+                return answer
             return process_request(connection, request) if process_request is not None else None
 
         made.append(True)
@@ -421,8 +440,3 @@ def _only_look(server: Any) -> Any:
     wire.on_client_connect(lambda connection: connection._incoming_handlers.clear())
     wire.disconnect_all_clients()  # who came before comes again
     return wire._client_state_from_id
-
-
-def quaternion(rotation: Array) -> Array:
-    """Return a rotation (..., 3, 3) as w, x, y, z."""
-    return np.roll(so3.to_quaternion(rotation), 1, axis=-1)

@@ -35,7 +35,9 @@ class Shape:
     color: Color
 
 
-def shapes_of(description: str, model: Model, mesh: Callable[[str], Surface]) -> tuple[list[Shape], list[str]]:
+def shapes_of(
+    description: str, model: Model, mesh: Callable[[str], tuple[Surface, ...]]
+) -> tuple[list[Shape], list[str]]:
     """Return what there is to draw of a robot, and what cannot be drawn, with the reason.
 
     Parameters
@@ -44,7 +46,7 @@ def shapes_of(description: str, model: Model, mesh: Callable[[str], Surface]) ->
         URDF text, of which the model was made: so it is well-formed, and has no entities.
     model : Model
     mesh : callable
-        Returns the surface that a URI stands for; raises ValueError.
+        Returns the surfaces that a URI stands for; raises ValueError.
     """
     root = ElementTree.fromstring(description.lstrip("\ufeff \t\r\n"))
     for element in root.iter():
@@ -60,36 +62,35 @@ def shapes_of(description: str, model: Model, mesh: Callable[[str], Surface]) ->
             if len(shapes) >= MOST_SHAPES:
                 return shapes, [*problems, f"more than {MOST_SHAPES} shapes: the others are not drawn"]
             try:
-                surface = _surface(element, mesh).moved(frame.placement @ _origin(element))
-                if not np.abs(surface.vertices).max() <= LARGEST:
+                pose, color = frame.placement @ _origin(element), _color(element.find("material"), colors)
+                surfaces = [surface.moved(pose) for surface in _surfaces(element, mesh)]
+                if not all(np.abs(surface.vertices).max() <= LARGEST for surface in surfaces):
                     raise ValueError(f"it reaches beyond {LARGEST:g} m")
             except ValueError as error:
                 problems.append(f"link {quoted(frame.name)}: a {element.tag} is not drawn: {error}")
             else:
-                shapes.append(
-                    Shape(frame.body, surface, _color(element.find("material"), colors) or surface.color or PLAIN)
-                )
+                shapes += [Shape(frame.body, surface, color or surface.color or PLAIN) for surface in surfaces]
     drawn = {shape.body for shape in shapes}
     shapes += [link for link in _links(model) if link.body not in drawn]
     return shapes[:MOST_SHAPES], problems
 
 
-def _surface(element: Element, mesh: Callable[[str], Surface]) -> Surface:
+def _surfaces(element: Element, mesh: Callable[[str], tuple[Surface, ...]]) -> tuple[Surface, ...]:
     kind = next(iter(element.find("geometry") or ()), None)
     if kind is None:
         raise ValueError("it has no geometry")
     if kind.tag == "box":
-        return box(_numbers(kind, "size", 3))
+        return (box(_numbers(kind, "size", 3)),)
     if kind.tag == "mesh":
-        surface = mesh(kind.get("filename", ""))
+        surfaces = mesh(kind.get("filename", ""))
         scale = np.diag([*_numbers(kind, "scale", 3, "1 1 1", low=-LARGEST), 1.0])
-        return surface.moved(scale)
+        return tuple(surface.moved(scale) for surface in surfaces)
     if kind.tag not in ("cylinder", "sphere", "capsule"):
         raise ValueError(f"{quoted(kind.tag)} is not known; expected box, cylinder, sphere, capsule or mesh")
     radius = float(_numbers(kind, "radius", 1)[0])
     if kind.tag == "sphere":
-        return sphere(radius)
-    return (cylinder if kind.tag == "cylinder" else capsule)(radius, float(_numbers(kind, "length", 1)[0]))
+        return (sphere(radius),)
+    return ((cylinder if kind.tag == "cylinder" else capsule)(radius, float(_numbers(kind, "length", 1)[0])),)
 
 
 def _numbers(element: Element, name: str, count: int, default: str = "", low: float = 0.0) -> Array:
@@ -128,22 +129,26 @@ def _links(model: Model) -> Iterator[Shape]:
     """
     poses = forward_kinematics(model, model.neutral())
     segments: list[tuple[int, Array]] = []
+    parents = [-1 if j.parent_body == "world" else model.body_names.index(j.parent_body) for j in model.joints]
     for frame in model.frames.values():
         segments.append((frame.body, frame.placement[:3, 3]))
-    for joint in model.joints:
-        parent = -1 if joint.parent_body == "world" else model.body_names.index(joint.parent_body)
+    for joint, parent in zip(model.joints, parents, strict=True):
         start = np.eye(4) if parent < 0 else poses[parent]
         segments.append((parent, start[:3, :3].T @ (poses[joint.index][:3, 3] - start[:3, 3])))
     lengths = [float(np.linalg.norm(end)) for _, end in segments]
     usual = [length for length in lengths if 1e-6 < length < LARGEST]
     radius = THICK * float(np.mean(usual)) if usual else 0.05
-    thick = [radius * _share(model, body) for body in range(model.n_bodies)]
-    for joint, own in zip(model.joints, thick, strict=True):
+
+    def thickness(body: int) -> float:
+        return radius * (1.2 if body < 0 else _share(model, body))
+
+    for joint, parent in zip(model.joints, parents, strict=True):
+        own = max(thickness(parent), thickness(joint.index))
         axis = next((np.array(step.axis) for step in joint.type.steps if step.rotation), None)
         drum = cylinder(1.3 * own, 2.8 * own).moved(_along(axis, np.zeros(3))) if axis is not None else sphere(own)
         yield Shape(joint.index, drum, JOINT)
     for (body, end), length in zip(segments, lengths, strict=True):
-        own = thick[body] if body >= 0 else 1.2 * radius
+        own = thickness(body)
         if 0.1 * own < length < LARGEST:
             yield Shape(body, capsule(own, length).moved(_along(end / length, 0.5 * end)), LINK)
 

@@ -295,15 +295,23 @@ def test_a_mesh_is_read_scaled_and_mirrored_the_right_way_round(tmp_path):
             reader(name)
 
 
-def test_a_collada_mesh_has_the_colour_of_its_material_unless_the_description_gives_one(tmp_path):
+def test_a_collada_mesh_has_the_colours_of_its_materials_unless_the_description_gives_one(tmp_path):
     trimesh = pytest.importorskip("trimesh", reason="trimesh, which comes with viser, is not installed")
     pytest.importorskip("collada", reason="pycollada, which reads .dae, is not installed")
-    mesh = trimesh.creation.box((1.0, 2.0, 3.0))
-    material = trimesh.visual.material.PBRMaterial(baseColorFactor=[200, 30, 40, 255])
-    mesh.visual = trimesh.visual.TextureVisuals(material=material)
-    (tmp_path / "a.dae").write_bytes(trimesh.exchange.dae.export_collada(mesh))
-    (*_, shape), problems = dressed('<mesh filename="a.dae"/>', MeshReader(lambda uri: tmp_path / uri))
-    assert not problems and shape.color == (200, 30, 40) and volume(shape.surface) == pytest.approx(6.0)
+    parts = trimesh.Scene()
+    for k, color in enumerate(((200, 30, 40), (0, 90, 250))):
+        part = trimesh.creation.box((1.0, 2.0, 3.0))
+        material = trimesh.visual.material.PBRMaterial(name=f"m{k}", baseColorFactor=[*color, 255])
+        part.visual = trimesh.visual.TextureVisuals(material=material)
+        parts.add_geometry(part, transform=trimesh.transformations.translation_matrix([2.0 * k, 0.0, 0.0]))
+    (tmp_path / "a.dae").write_bytes(trimesh.exchange.dae.export_collada(list(parts.dump())))
+    reader = MeshReader(lambda uri: tmp_path / uri)
+    shapes, problems = dressed('<mesh filename="a.dae"/>', reader)
+    found = {shape.color: shape.surface for shape in shapes}
+    assert not problems and {(200, 30, 40), (0, 90, 250)} <= set(found)
+    for color, x in (((200, 30, 40), 0.0), ((0, 90, 250), 2.0)):
+        assert volume(found[color]) == pytest.approx(6.0)
+        assert found[color].vertices[:, 0].mean() == pytest.approx(x)
 
 
 def test_without_shapes_there_are_links_from_joint_to_joint_and_drums_about_the_axes():

@@ -11,6 +11,7 @@ from support.page.browser import Browser, needs_chromium
 pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
 
 from lie_dynamics_ros.nodes.viewer.page import free_port
+from lie_dynamics_ros.nodes.viewer.replay import REPLAY
 from lie_dynamics_ros.nodes.viewer.shapes import JOINT
 
 pytestmark = [needs_chromium, pytest.mark.slow]  # drawing without a graphics card takes a minute of a processor
@@ -57,6 +58,10 @@ def test_draws_moves_and_survives_a_reload_and_the_loss_of_the_node(bench, tmp_p
         sees(lambda: (robot_pixels(browser.scene()) ^ before).sum() > 500, "a motion")
         browser.reload()
         sees(lambda: "live" in browser.text and robot_pixels(browser.scene()).sum() > 500, "the same after a reload")
+        assert "replay the last minute" in browser.text
+        browser.open(f"http://127.0.0.1:{port}{REPLAY}")
+        sees(lambda: robot_pixels(browser.scene()).sum() > 500, "the replay")
+        browser.open(f"http://127.0.0.1:{port}")
         bench.wait(lambda: "stale: no joint states" in browser.text, "the loss of the driver")
         (process,) = bench.processes
         os.kill(process.process.pid, signal.SIGINT)
