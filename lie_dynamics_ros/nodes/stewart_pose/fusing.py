@@ -18,6 +18,7 @@ from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import DisplacementSensor, FusedPose, StewartFusion, StewartPlatform, level_home
 from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.fusion.result import DISAGREES
+from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 from .core import StewartPoseCore, StewartPoseOptions
 from .fusion_options import FusionOptions
 from .sensor_times import SensorTimes
@@ -67,11 +68,11 @@ class FusingCore(StewartPoseCore):
         Those that were.
     """
 
-    platform: StewartPlatform
+    platform: PointJointed
 
     def __init__(
         self,
-        platform: StewartPlatform,
+        platform: PointJointed,
         legs: Sequence[str],
         options: StewartPoseOptions,
         fusion: FusionOptions,
@@ -142,9 +143,10 @@ class FusingCore(StewartPoseCore):
         pose = self.start_pose
         if pose is None:
             points = np.concatenate((self.platform.base_points, self.platform.platform_points))
+            assert isinstance(self.platform, StewartPlatform)
             pose = level_home(self.platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))
         fusion, readings = self._fusion_at(pose), np.full(self._count, np.nan)
-        readings[:LEGS] = self.platform.leg_lengths(pose)
+        readings[:LEGS] = self.platform.motor_positions(pose)
         for _ in range(2):
             fusion.update(readings, dt=1e-3, present=np.isfinite(readings))
 
@@ -269,6 +271,7 @@ class FusingCore(StewartPoseCore):
     def _place(self, lengths: Array) -> Array:
         """Return the pose to which lengths (6,) lead straight from the last good one, or from the start."""
         if self._good is None:
+            assert isinstance(self.platform, StewartPlatform)
             try:
                 return level_home(self.platform, lengths)
             except LieDynamicsError as error:

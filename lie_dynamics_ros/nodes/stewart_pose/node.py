@@ -19,7 +19,6 @@ from ...core.errors import MessageError, RequestError
 from ...lie_dynamics.stewart import (
     LegReadings,
     OffsetPlatform,
-    StewartPlatform,
     TrackingStatus,
 )
 from ...lie_dynamics.stewart.fusion.leg_readings import READINGS
@@ -116,7 +115,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         values = {**settings, **sensors.values({name: settings[name] for name in READINGS})}
         inputs = make_inputs(settings, legs, LegReadings.from_values(values), sensors)
         core: StewartPoseCore
-        if settings["fusion"] and isinstance(platform, StewartPlatform):
+        if settings["fusion"] and not isinstance(platform, OffsetPlatform):
             fusion = FusionOptions.from_values(values)
             core = FusingCore(platform, legs, self.read_options(settings), fusion, sensors.sensors)
         else:

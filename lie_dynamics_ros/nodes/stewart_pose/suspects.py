@@ -8,8 +8,9 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.leg_state import LEGS, LegState
-from ...lie_dynamics.stewart import FusedPose, StewartPlatform
+from ...lie_dynamics.stewart import FusedPose, StewartError
 from ...lie_dynamics.stewart.fusion.estimator import LARGEST
+from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 
 BELIEVED_AFTER = 20
 """Readings of each leg without a fault after which an estimate that was lost is believed."""
@@ -30,12 +31,12 @@ class Suspects:
 
     Parameters
     ----------
-    platform : StewartPlatform
+    platform : StewartPlatform or RotaryPlatform
     noise : ndarray, shape (6,)
-        Standard deviations of the lengths [m]; may change.
+        Standard deviations of the lengths or angles [m, rad]; may change.
     """
 
-    def __init__(self, platform: StewartPlatform, noise: Array) -> None:
+    def __init__(self, platform: PointJointed, noise: Array) -> None:
         self._platform, self.noise = platform, noise
         self._off: dict[int, tuple[float, float]] = {}  # how far a leg is off [m], and the variance of that
         self._jumps: dict[int, int] = {}  # of each suspect
@@ -86,7 +87,10 @@ class Suspects:
         if not legs:
             return []
         pose, ages = fused.pose, np.zeros(LEGS) if state.ages is None else state.ages
-        expected, slopes = self._platform.leg_lengths(pose), self._platform.jacobian(pose, "aligned")
+        try:
+            expected, slopes = self._platform.motor_positions(pose), self._platform.jacobian(pose, "aligned")
+        except StewartError:  # no angle is expected of a leg that does not reach
+            return []
         past = (ages[:LEGS] + fused.delays[:LEGS]) * (slopes @ fused.twist)
         off = np.clip(state.lengths[:LEGS], -LARGEST, LARGEST) - expected + past
         variances = self.noise**2 + np.einsum("ij,jk,ik->i", slopes, fused.covariance, slopes)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...core.arrays import Array
 from ...core.errors import ConfigurationError, ParameterError
 from ...core.tracking import Tracked
-from ...lie_dynamics.stewart import OffsetPlatform, RotaryPlatform, StewartTracker
+from ...lie_dynamics.stewart import OffsetPlatform, StewartTracker
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from .offset_tracker import OffsetTracker
 
@@ -108,12 +108,7 @@ def tracker_at(
 
 
 def check_offset_joints(platform: Platform, settings: Any) -> None:
-    """Raise ConfigurationError where parameters want what other legs than sliding ones on point joints do not have."""
-    if isinstance(platform, RotaryPlatform) and settings["fusion"]:
-        raise ConfigurationError(
-            "fusion: takes lengths of sliding legs, and rotary_legs are in the platform's file; expected false, which "
-            "answers as long as all six angles are right"
-        )
+    """Raise ConfigurationError where parameters want what legs on offset joints do not have."""
     if isinstance(platform, OffsetPlatform) and settings["fusion"]:
         raise ConfigurationError(
             "fusion: takes legs on point joints, and universal_joints are in the platform's file; expected false, "

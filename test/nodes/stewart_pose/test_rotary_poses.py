@@ -14,7 +14,6 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 from std_srvs.srv import Trigger
 
-from lie_dynamics_ros.core.errors import ConfigurationError
 from lie_dynamics_ros.core.leg_state import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import RotaryPlatform, StewartError, TrackingStatus
 from lie_dynamics_ros.lie_dynamics.stewart.command import PlatformLoad
@@ -25,8 +24,9 @@ from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
 from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
+from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore
+from lie_dynamics_ros.nodes.stewart_pose.fusion_options import FusionOptions
 from lie_dynamics_ros.nodes.stewart_pose.settings import SETTINGS
-from lie_dynamics_ros.nodes.stewart_pose.trackers import check_offset_joints
 
 SERVOS = [f"servo_{k}" for k in range(1, 7)]
 FILE = """
@@ -95,9 +95,23 @@ def test_in_lock_step_with_circles():
         raise answer.refusal
 
 
-def test_fusion_wants_lengths():
-    with pytest.raises(ConfigurationError, match="fusion: takes lengths of sliding legs, and rotary_legs"):
-        check_offset_joints(PLATFORM, {"fusion": True})
+def test_angles_are_fused_and_a_servo_that_is_silent_is_done_without(rng):
+    given = {"fusion": True, "use_imu": True, "leg_noise": [1e-3], "jerk": [1.0, 5.0]}
+    values = {s.name: s.default for s in SETTINGS} | given
+    core = FusingCore(PLATFORM, SERVOS, StewartPoseOptions.from_values(values), FusionOptions.from_values(values))
+    for k in range(120):
+        t, h = 0.01 * k, 1e-4
+        before, T, after = (pose_at(t + s) for s in (-h, 0.0, h))
+        spin = Rotation.from_matrix(after[:3, :3] @ before[:3, :3].T).as_rotvec() / (2.0 * h)
+        felt = (before[:3, 3] - 2.0 * T[:3, 3] + after[:3, 3]) / h**2 + [0.0, 0.0, 9.81]
+        angles = angles_of(T) + 1e-3 * rng.normal(size=6)
+        if k > 60:
+            angles[1] = np.nan
+        core.take_inertial(round(t * 1e9), T[:3, :3].T @ spin, T[:3, :3].T @ felt)
+        answer = core.answer(LegState(round(t * 1e9), angles, None))
+        assert answer.refusal is None
+    assert set(answer.fused.left_out) == {"leg 2"} and core.faults(answer.fused).startswith("servo_2 (")
+    assert np.abs(answer.fused.pose - T).max() < 5e-3
 
 
 def test_simulated_servos_move_to_a_pose_and_wait_at_the_end_of_their_reach():

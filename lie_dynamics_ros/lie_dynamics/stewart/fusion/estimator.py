@@ -11,14 +11,15 @@ from ...arrays import Array, Mask
 from ...engine.fastcall.status import raise_if_rejected
 from ...lie import se3
 from ..errors import StewartError
-from ..geometry.platform import StewartPlatform, require_platform
+from ..geometry.any_platform import PointJointed, points_of, require_legs
+from ..geometry.rotary_platform import RotaryPlatform
 from ..solvers.reachability import check_place
 from .judge import Judge
 from .kernels import motion as mk
 from .kernels.filter import model, project
 from .result import FusedPose
 from .samples import Belief, SensorModel
-from .sensors import DisplacementSensor, InertialSensor, allowed_repeats, number, vector
+from .sensors import DisplacementSensor, HornSensor, InertialSensor, allowed_repeats, number, vector
 from .start import RATES, fit
 
 GYROSCOPE, ACCELEROMETER = "gyroscope", "accelerometer"
@@ -34,16 +35,16 @@ class StewartFusion:
 
     Parameters
     ----------
-    platform : its six legs are the first six readings, named "leg 1" to "leg 6".
+    platform : its six legs are the first six readings, named "leg 1" to "leg 6": lengths, or angles of rotary legs.
     pose : shape (4, 4), about where the platform is at the first update.
-    leg_noise : standard deviation of a length, one or six [m].
+    leg_noise : standard deviation of a length or angle, one or six [m, rad].
     jerk : linear [m/s^2.5] and angular [rad/s^2.5] root of the density of the jerk. A motion that goes to and fro with
         a jerk of at most j at f Hz has j / sqrt(2 pi f).
     inertial : an IMU on the platform; ``None``: none.
     sensors : further ones, read after the legs.
     leg_delays, leg_delay_deviations : age of a length at its time, and the standard deviation of that, each one or six
         [s]. A delay that is not known is estimated; that needs an IMU or redundant sensors, and motion.
-    leg_resolution : step between neighbouring lengths [m], see `DisplacementSensor`.
+    leg_resolution : step between neighbouring lengths or angles [m, rad], see `DisplacementSensor`.
     gravity : shape (3,), in {N} [m/s^2].
     threshold : evidence against a sensor, in standard deviations, at which it is judged.
     window : readings, counted back, that evidence is gathered from.
@@ -56,7 +57,7 @@ class StewartFusion:
 
     def __init__(
         self,
-        platform: StewartPlatform,
+        platform: PointJointed,
         pose: npt.ArrayLike,
         *,
         leg_noise: float | Sequence[float] = 1e-5,
@@ -71,7 +72,7 @@ class StewartFusion:
         window: int = 5,
         recovery: int = 20,
     ) -> None:
-        require_platform(platform)
+        require_legs(platform)
         self._platform = platform
         noise, delays, unknown = (
             vector("legs", key, [value] * 6 if np.ndim(value) == 0 else value, 6)
@@ -81,10 +82,14 @@ class StewartFusion:
                 ("leg_delay_deviations", leg_delay_deviations),
             )
         )
-        legs = [
-            DisplacementSensor(f"leg {i + 1}", a, b, noise[i], delays[i], unknown[i], leg_resolution)
-            for i, (a, b) in enumerate(zip(platform.base_points, platform.platform_points, strict=True))
-        ]
+        legs: list[DisplacementSensor] = []
+        for i, (a, b) in enumerate(zip(platform.base_points, platform.platform_points, strict=True)):
+            what = f"leg {i + 1}", a, b, noise[i], delays[i], unknown[i], leg_resolution
+            if isinstance(platform, RotaryPlatform):
+                rod = float(platform.rods[i]) * (1.0 if platform.bends[i] else -1.0)
+                legs.append(HornSensor(*what, platform.horns[i] * platform.frames[i, :, :2].T, rod))
+            else:
+                legs.append(DisplacementSensor(*what))
         self._points = [*legs, *sensors]
         self._inertial = inertial
         self._channels = {sensor.name: slice(i, i + 1) for i, sensor in enumerate(self._points)}
@@ -138,7 +143,7 @@ class StewartFusion:
         if start.shape != (4, 4) or not np.isfinite(start).all():
             raise StewartError(f"pose is {pose!r}, expected a (4, 4) matrix of finite numbers")
         se3.check(start)
-        check_place(self._platform, start)
+        check_place(points_of(self._platform), start)
         imu = self._inertial
         late = (0.0, 0.0) if imu is None else (imu.delay, imu.delay_deviation)
         delay = float(vector("inertial", "delay", late[:1], 1)[0])
@@ -184,7 +189,7 @@ class StewartFusion:
 
         Parameters
         ----------
-        readings : shape (6 + k,), lengths of the legs [m], then what the further sensors read.
+        readings : shape (6 + k,), lengths [m] or angles [rad] of the legs, then what the further sensors read.
         gyroscope, accelerometer : shape (3,), in the sensor's axes [rad/s, m/s^2]; ``None``: no reading now.
         dt : [s], not negative; without meaning at the first update.
         present : bool (6 + k,), which of the readings there are; those are faults where they are no numbers.

@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import Array, Mask
 from .kernels.filter import LOG_DETERMINANT, MISFIT, fuse
 from .kernels.motion import ANGULAR, DT, LINEAR
-from .kernels.readings import AGE, LAPSE
+from .kernels.readings import AGE, LAPSE, READING
 
 #: What a reading that is left out costs in twice the negative logarithm of the likelihood, beyond that of a good one.
 _COST = 4.0
@@ -77,6 +77,7 @@ class SensorModel:
         """
         self.constants[DT] = sample.dt
         self.geometry[:, AGE], self.geometry[:, LAPSE] = sample.age, sample.lapse
+        self.geometry[:, READING] = sample.readings[: len(self.geometry)]
         self.constants[[ANGULAR, LINEAR]] = sample.room * self._jerk
         chosen = sample.use & np.isfinite(sample.readings)
         failed = fuse(

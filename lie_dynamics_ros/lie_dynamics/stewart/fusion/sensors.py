@@ -41,7 +41,7 @@ class DisplacementSensor:
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        return np.concatenate(([rk.LENGTH], self._points(), np.zeros(8)))
+        return np.concatenate(([rk.LENGTH], self._points(), np.zeros(10)))
 
     def _points(self) -> Array:
         return np.concatenate(
@@ -64,7 +64,26 @@ class AngleSensor(DisplacementSensor):
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        return np.concatenate(([rk.ANGLE], self._points(), *_directions(self.name, self.axis, self.zero), np.zeros(2)))
+        return np.concatenate(([rk.ANGLE], self._points(), *_directions(self.name, self.axis, self.zero), np.zeros(4)))
+
+
+@dataclass(frozen=True)
+class HornSensor(DisplacementSensor):
+    """A sensor of the angle of a horn whose rod holds a platform point; noise in rad.
+
+    Attributes
+    ----------
+    base_point : the centre of the horn's circle.
+    horn : shape (2, 3), in {N}: where its ball is from there at angle 0 and at 90 degrees [m].
+    rod : length of the rod, negative where the leg is bent the lower way [m].
+    """
+
+    horn: npt.ArrayLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    rod: float = 0.0
+
+    def row(self) -> Array:
+        """Return the sensor as kernels take it, (N_GEOMETRY,)."""
+        return np.concatenate(([rk.HORN], self._points(), np.ravel(self.horn), np.zeros(2), [self.rod, 0.0]))
 
 
 def _directions(name: str, axis: Sequence[float], zero: Sequence[float]) -> tuple[Array, Array]:
@@ -99,7 +118,7 @@ class InclinationSensor(DisplacementSensor):
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
         start, towards = _directions(self.name, self.axis, self.zero)
-        return np.concatenate(([rk.INCLINATION], self._points(), start, -towards, np.zeros(2)))
+        return np.concatenate(([rk.INCLINATION], self._points(), start, -towards, np.zeros(4)))
 
 
 @dataclass(frozen=True)

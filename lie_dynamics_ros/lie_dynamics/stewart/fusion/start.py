@@ -12,7 +12,7 @@ from ...lie import so3
 from ..errors import StewartError
 from .kernels.filter import model
 from .kernels.motion import E_DELAY, X_DELAY, X_P
-from .kernels.readings import ANGLE, INCLINATION, KIND
+from .kernels.readings import ANGLE, INCLINATION, KIND, READING
 
 #: Standard deviations at the start: w [rad/s], v [m/s], w' [rad/s^2], v' [m/s^2].
 RATES = (1.0, 1.0, 50.0, 10.0)
@@ -32,8 +32,9 @@ def fit(
     StewartError : readings that do not hold the platform, or that no pose near fits; a sensor, by its name, that tells
         nothing where the platform starts.
     """
+    geometry[:, READING] = readings
     known = np.flatnonzero(np.isfinite(readings) & (geometry[:, KIND] != INCLINATION))
-    angles = geometry[:, KIND] == ANGLE
+    angles = geometry[:, KIND] >= ANGLE
     values, slopes = np.empty(len(geometry)), np.empty((len(geometry), E_DELAY + len(x) - X_DELAY))
     weights = 1.0 / deviations[known]
     for _ in range(_MAX_STEPS):

@@ -40,10 +40,12 @@ from .readings import (
     AGE,
     ANGLE,
     BASE,
+    HORN,
     INCLINATION,
     KIND,
     LAPSE,
     POINT,
+    ROD,
     geometric_reading,
     inclination,
     inertial_readings,
@@ -217,7 +219,8 @@ def bend(x: Array, covariance: Array, sensor: Array, slope: Array) -> float:
     """Return the square of what a first-order model misses of a pose that is uncertain: at most |g| (s/l + b r) / 2.
 
     s and r are the traces of the covariances of the platform point and of the rotation, b the point's distance from
-    the origin of {B}, l that from the base point, g the gradient of the reading; noise has no part in it.
+    the origin of {B}, l that from the base point, g the gradient of the reading; noise has no part in it. Of a horn l
+    is the length of the rod.
     """
     turned = covariance[0, 0] + covariance[1, 1] + covariance[2, 2]
     moved = covariance[3, 3] + covariance[4, 4] + covariance[5, 5]
@@ -227,7 +230,10 @@ def bend(x: Array, covariance: Array, sensor: Array, slope: Array) -> float:
         point += arm * arm
         line += (arm + x[X_P + k] - sensor[BASE + k]) * (arm + x[X_P + k] - sensor[BASE + k])
         steep += slope[E_P + k] * slope[E_P + k]
-    missed = 0.5 * (2.0 * (moved + point * turned) / math.sqrt(line) + math.sqrt(point) * turned)
+    curved = 1.0 / math.sqrt(line)
+    if sensor[KIND] == HORN:
+        curved = 1.0 / abs(sensor[ROD])
+    missed = 0.5 * (2.0 * (moved + point * turned) * curved + math.sqrt(point) * turned)
     return float(steep * missed * missed)
 
 

@@ -33,9 +33,12 @@ from .motion import (
 
 # A row for each geometric sensor: its kind, base point in {N}, platform point in {B}, and for angles the directions in
 # {N}, for inclinations in {B}, that they count from and towards; how much older than its delay the present reading is,
-# and the time since the one before.
-KIND, BASE, POINT, FROM, TOWARDS, AGE, LAPSE, N_GEOMETRY = 0, 1, 4, 7, 10, 13, 14, 15
-LENGTH, ANGLE, INCLINATION = 0.0, 1.0, 2.0
+# and the time since the one before. Of horns these directions are as long as the horn; then the length of the rod,
+# negative where the leg is bent the lower way, and the present reading.
+KIND, BASE, POINT, FROM, TOWARDS, AGE, LAPSE, ROD, READING, N_GEOMETRY = 0, 1, 4, 7, 10, 13, 14, 15, 16, 17
+LENGTH, ANGLE, INCLINATION, HORN = 0.0, 1.0, 2.0, 3.0
+#: Levers of horns on their rods are taken as at least this part of the horn's length.
+LEVER_FLOOR = 1e-3
 
 
 @inline
@@ -48,6 +51,44 @@ def at(a: Array, i: int) -> Vector:
 def turned_by(rotation: Array, v: Vector) -> Vector:
     """Return R v."""
     return dot(at(rotation, 0), v), dot(at(rotation, 3), v), dot(at(rotation, 6), v)
+
+
+@inline
+def rod_of(line: Vector, sensor: Array, angle: float) -> tuple[Vector, float]:
+    """Return the line (3,) from a horn's ball at an angle to `line`, and its product with the ball's derivative."""
+    c, s, start, towards = math.cos(angle), math.sin(angle), at(sensor, FROM), at(sensor, TOWARDS)
+    gap = (
+        line[0] - c * start[0] - s * towards[0],
+        line[1] - c * start[1] - s * towards[1],
+        line[2] - c * start[2] - s * towards[2],
+    )
+    return gap, dot(gap, towards) * c - dot(gap, start) * s
+
+
+@inline
+def horn_reading(line: Vector, sensor: Array) -> tuple[float, Vector]:
+    """Return the angle of a horn whose rod ends at `line` from its axis, and its gradient.
+
+    By one step of Newton's method from the reading, as what the horn there makes of the rod's length bends far less
+    than the angle does. Where the reading is of no use for that, the angle itself; where the rod does not reach, that
+    of the horn that comes nearest.
+    """
+    start, towards, length = at(sensor, FROM), at(sensor, TOWARDS), abs(sensor[ROD])
+    square, side = dot(start, start), math.copysign(1.0, sensor[ROD])
+    value = sensor[READING]
+    gap, lever = rod_of(line, sensor, value if math.isfinite(value) else 0.0)
+    least = LEVER_FLOOR * math.sqrt(square) * length
+    if math.isfinite(value) and -side * lever > least:  # bent as it should be
+        size = math.sqrt(dot(gap, gap))
+        value += (size - length) * size / lever
+    else:
+        x, y = dot(line, start), dot(line, towards)
+        cosine = 0.5 * (dot(line, line) + square - length * length) / math.sqrt(x * x + y * y)
+        value = math.atan2(y, x) + side * math.acos(min(1.0, max(-1.0, cosine)))
+        gap, lever = rod_of(line, sensor, value)
+        if -side * lever < least:
+            lever = -side * least
+    return value, (gap[0] / lever, gap[1] / lever, gap[2] / lever)
 
 
 @outline
@@ -70,6 +111,8 @@ def geometric_reading(x: Array, sensor: Array, index: int, out: Array, back: Arr
     if sensor[KIND] == LENGTH:
         value = math.sqrt(dot(line, line))
         gradient = (line[0] / value, line[1] / value, line[2] / value)
+    elif sensor[KIND] == HORN:
+        value, gradient = horn_reading(line, sensor)
     else:
         start, towards = at(sensor, FROM), at(sensor, TOWARDS)
         along, across = dot(line, start), dot(line, towards)
