@@ -50,6 +50,7 @@ _HOMES = {
         "body_accelerations body_velocities center_of_mass centroidal_momentum_matrix kinetic_energy "
         "momentum potential_energy total_mass"
     ),
+    "dynamics.derivatives.momentum_derivatives": "center_of_mass_derivatives centroidal_momentum_derivatives",
     "dynamics.derivatives.parameters": "Parameter",
     "dynamics.derivatives.regressor": "torque_regressor",
     "dynamics.derivatives.second_derivatives": (

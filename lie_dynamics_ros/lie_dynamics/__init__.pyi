@@ -55,6 +55,7 @@ from .dynamics.derivatives.inverse_derivatives import (
     gravity_force_derivatives,
     inverse_dynamics_derivatives,
 )
+from .dynamics.derivatives.momentum_derivatives import center_of_mass_derivatives, centroidal_momentum_derivatives
 from .dynamics.derivatives.parameters import Parameter
 from .dynamics.derivatives.regressor import torque_regressor
 from .dynamics.derivatives.second_derivatives import (
@@ -137,6 +138,8 @@ __all__ = [
     "body_accelerations",
     "body_velocities",
     "center_of_mass",
+    "center_of_mass_derivatives",
+    "centroidal_momentum_derivatives",
     "centroidal_momentum_matrix",
     "christoffel_derivatives",
     "christoffel_symbols",

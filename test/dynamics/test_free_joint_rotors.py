@@ -1,4 +1,4 @@
-"""Armature, damping and friction of free joints: against MuJoCo, particles on the world's axes, and differences."""
+"""Armature, damping friction of free joints: against MuJoCo, particles on the world's axes, and differences."""
 
 import numpy as np
 import pytest
@@ -26,10 +26,11 @@ from lie_dynamics_ros.lie_dynamics import (
     mass_matrix,
 )
 from lie_dynamics_ros.lie_dynamics.control import slotine_li_force
+from lie_dynamics_ros.lie_dynamics.dynamics.losses import joint_losses
 from lie_dynamics_ros.lie_dynamics.geometry import coriolis_product
 from lie_dynamics_ros.lie_dynamics.identification import regression
 from lie_dynamics_ros.lie_dynamics.model.joint_types import free, revolute, spherical
-from lie_dynamics_ros.lie_dynamics.simulation import linearize, simulate
+from lie_dynamics_ros.lie_dynamics.simulation import JointPhysics, linearize, simulate
 
 A, D = 0.7, 0.3  # armature and damping of the free joint
 INERTIA = SpatialInertia(1.5, [0.1, -0.05, 0.02], np.diag([0.3, 0.2, 0.25]))
@@ -37,7 +38,8 @@ INERTIA = SpatialInertia(1.5, [0.1, -0.05, 0.02], np.diag([0.3, 0.2, 0.25]))
 
 def machine(armature=A, damping=D):
     builder = ModelBuilder()
-    builder.add("torso", None, free(), inertia=INERTIA, joint_name="f", armature=armature, damping=damping)
+    losses = {"damping": damping, "friction": 0.4}
+    builder.add("torso", None, free(), inertia=INERTIA, joint_name="f", armature=armature, **losses)
     arm = np.eye(4)
     arm[:3, 3] = [0.2, 0.1, -0.3]
     builder.add("arm", "torso", revolute([0.0, 0.6, 0.8]), arm, INERTIA, armature=0.2, damping=0.1)
@@ -186,6 +188,99 @@ def test_identification_has_the_column_of_the_rotor(state):
     found = Y[:, -MODEL.nv :] @ BARE.limits.armature
     model = BARE.with_joint_terms(armature=True)
     assert relative(found, inverse_dynamics(model, q, qd, qdd) - inverse_dynamics(BARE, q, qd, qdd)) < 1e-12
+
+
+SLIDING = BARE.with_joint_terms(armature=True, damping=True, friction=True)
+
+
+def test_dry_friction_is_that_of_mujoco_on_the_axes_of_the_world(rng):
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
+    text = MJCF.replace("armature='.7'", "").replace('damping=".3"', 'frictionloss=".4"')
+    model = Model.from_mjcf(text).with_joint_terms(friction=True)
+    compiled = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(compiled)
+    for _ in range(4):
+        q, qd = model.random(rng), rng.choice([-1.0, 1.0], model.nv) * rng.uniform(1.0, 2.0, model.nv)
+        R = frame_pose(model, q, model.joint("f").body)[:3, :3]
+        qd[3:6] = R.T @ qd[3:6]
+        data.qpos[:] = [*q[4:7], q[3], *q[:3], q[7], q[11], *q[8:11]]
+        data.qvel[:] = [*(R @ qd[3:6]), *qd[:3], *qd[6:]]
+        mujoco.mj_forward(compiled, data)
+        ours = joint_losses(model, q, qd)
+        assert relative(-data.qfrc_constraint, np.concatenate([R @ ours[3:6], ours[:3], ours[6:]])) < 1e-12
+        assert np.abs(data.qfrc_constraint[:6]).min() == pytest.approx(0.4)  # all of them slide
+
+
+def test_dry_friction_in_all_dynamics_and_their_derivatives(rng):
+    q, qd, qdd = SLIDING.random(rng), *rng.normal(size=(2, SLIDING.nv))
+    n, tau = SLIDING.nv, inverse_dynamics(SLIDING, q, qd, qdd)
+    R = frame_pose(SLIDING, q, "torso")[:3, :3]
+    dry = np.zeros(n)
+    dry[:3], dry[3:6] = 0.4 * np.sign(qd[:3]), R.T @ (0.4 * np.sign(R @ qd[3:6]))
+    assert relative(tau, inverse_dynamics(MODEL, q, qd, qdd) + dry) < 1e-13
+    assert relative(forward_dynamics(SLIDING, q, qd, tau), qdd) < 1e-12
+    three = (np.stack([a] * 3) for a in (q, qd, qdd))
+    assert relative(inverse_dynamics(SLIDING, *three), np.stack([tau] * 3)) < 1e-13
+    given = np.arange(n) % 3 == 0
+    both = hybrid_dynamics(SLIDING, q, qd, qdd, tau, given)
+    assert relative(both[0], qdd) < 1e-12 and relative(both[1], tau) < 1e-12
+
+    def moved(e):
+        return SLIDING.integrate(q, e)
+
+    found = inverse_dynamics_derivatives(SLIDING, q, qd, qdd)
+    assert np.abs(found.dq - central(lambda e: inverse_dynamics(SLIDING, moved(e), qd, qdd), n)).max() < 1e-8
+    forward = forward_dynamics_derivatives(SLIDING, q, qd, tau)
+    assert np.abs(forward.dq - central(lambda e: forward_dynamics(SLIDING, moved(e), qd, tau), n)).max() < 1e-7
+    hybrid = hybrid_dynamics_derivatives(SLIDING, q, qd, qdd, tau, given)
+    for part, which in ((hybrid.dqdd_dq, 0), (hybrid.dtau_dq, 1)):
+        change = central(lambda e, w=which: hybrid_dynamics(SLIDING, moved(e), qd, qdd, tau, given)[w], n)
+        assert np.abs(part - change).max() < 1e-7
+    second = inverse_dynamics_second_derivatives(SLIDING, q, qd, qdd).dq_dq
+    plain = inverse_dynamics_second_derivatives(MODEL, q, qd, qdd).dq_dq
+
+    def bent(e):
+        turned = frame_pose(SLIDING, moved(e), "torso")[:3, :3]
+        return turned.T @ (0.4 * np.sign(R @ qd[3:6]))
+
+    h = 1e-3
+    for j in range(3):
+        for k in range(3):
+            a, b = h * np.eye(n)[j], h * np.eye(n)[k]
+            expected = (bent(a + b) - bent(a - b) - bent(b - a) + bent(-a - b)) / (4.0 * h * h)
+            assert np.abs((second - plain)[3:6, j, k] - expected).max() < 1e-5
+    turn = inverse_dynamics_sensitivity(SLIDING, q, qd, qdd, Parameter.q("f", 1))
+    assert relative(turn, found.dq[:, 1]) < 1e-12
+    parts = [inverse_dynamics_sensitivity(SLIDING, q, qd, qdd, Parameter.friction("f", k)) for k in range(6)]
+    assert relative(0.4 * np.sum(parts, axis=0), dry) < 1e-13
+    Y = regression(BARE, q, qd, qdd, ("friction",))
+    assert relative(Y[:, -n:] @ BARE.limits.friction, dry) < 1e-13
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "rkmk4"])
+def test_a_sliding_body_stops_on_each_axis_of_the_world_by_itself(method):
+    builder = ModelBuilder()
+    builder.add("box", None, free(), inertia=SpatialInertia(2.0, [0, 0, 0], 0.1 * np.eye(3)), friction=1.0)
+    model = builder.build().with_joint_terms(friction=True).with_gravity([0.0, 0.0, 0.0])
+    q = np.array([0.0, 0.0, np.sin(0.3), np.cos(0.3), 0.0, 0.0, 0.0])
+    R = frame_pose(model, q, "box")[:3, :3]
+    end = simulate(model, q, np.r_[0, 0, 0, R.T @ [1.0, 0.25, 0.0]], duration=1.0, step=1e-3, method=method)
+    reached, speed = end.q[-1, 4:], R @ end.qd[-1, 3:]
+    assert np.allclose(speed, [0.5, 0.0, 0.0], atol=2e-3) and np.allclose(reached, [0.75, 0.0625, 0.0], atol=2e-3)
+
+
+def test_linearized_steps_of_a_sliding_body(state):
+    q, qd, _ = state
+    n, tau = MODEL.nv, np.ones(MODEL.nv)
+    joints = JointPhysics.from_model(BARE, stops=False).changed(friction_speed=0.3)
+    for integrator in ("semi_implicit", "rkmk4"):
+        found = linearize(BARE, q, qd, tau, 0.01, integrator, joints=joints)
+
+        def after(e, integrator=integrator):
+            settings = {"duration": 0.01, "step": 0.01, "joints": joints, "method": integrator}
+            return simulate(BARE, BARE.integrate(q, e[:n]), qd + e[n:], tau, **settings).qd[-1]
+
+        assert np.abs(found.A[n:] - central(after, 2 * n)).max() < 1e-7
 
 
 @pytest.mark.parametrize("method", ["semi_implicit", "rkmk4"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from known_robots import all_parameters, guess_of, planar_arm, random_motion, tree_of
+from scipy.spatial.transform import Rotation
 from support.compare import relative
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -62,6 +63,17 @@ def test_reference_of_a_rod_is_positive():
 # -- identification --------------------------------------------------------------------------------------------------
 
 
+def dry(model, q, qd, friction):
+    """Dry friction, along the position of a free joint along the axes of the world."""
+    force = friction * np.sign(qd)
+    for joint in model.joints:
+        if joint.kind == "free":
+            at = slice(joint.v_slice.start + 3, joint.v_slice.stop)
+            turn = Rotation.from_quat(q[:, joint.q_slice][:, :4])
+            force[:, at] = turn.inv().apply(friction[at] * np.sign(turn.apply(qd[:, at])))
+    return force
+
+
 @pytest.mark.parametrize(
     "kinds", [["revolute", "revolute", "universal"], ["spherical", "prismatic", "helical"], ["free", "revolute"]]
 )
@@ -72,7 +84,7 @@ def test_noise_free(kinds):
     drawn = guess_of(built, rng)
     q, qd, qdd = random_motion(built, rng, 300)
     damping, friction, offset = rng.uniform(0.2, 1.0, (3, built.nv))
-    tau = inverse_dynamics(built, q, qd, qdd) + damping * qd + friction * np.sign(qd) - offset
+    tau = inverse_dynamics(built, q, qd, qdd) + damping * qd + dry(built, q, qd, friction) - offset
     found = identify(drawn, q, qd, qdd, tau, terms=("damping", "friction", "offset"))
     truth = all_parameters(built, damping, friction, -offset)
     assert relative(found.base_values, found.base.values(truth)) < 1e-9
@@ -81,7 +93,7 @@ def test_noise_free(kinds):
     )
     assert relative(found.coefficients["damping"], damping) < 1e-6
     q, qd, qdd = random_motion(built, rng, 10)
-    tau = inverse_dynamics(built, q, qd, qdd) + damping * qd + friction * np.sign(qd) - offset
+    tau = inverse_dynamics(built, q, qd, qdd) + damping * qd + dry(built, q, qd, friction) - offset
     assert relative(found.predict(q, qd, qdd), tau) < 1e-6
     for body in range(built.n_bodies):
         found.model.inertia(body).check()

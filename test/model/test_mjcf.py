@@ -232,17 +232,6 @@ def test_what_mujoco_warns_of_is_a_warning_and_no_file(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir()) and mujoco.get_mju_user_warning() == handler
 
 
-def test_friction_along_the_axes_of_the_world_is_refused_and_not_wrong():
-    text = (
-        f"<mujoco><default><joint frictionloss='.5'/></default><worldbody><body><joint name='f' type='free'/>{SOLID}"
-        "</body></worldbody></mujoco>"
-    )
-    with pytest.raises(DescriptionError, match=r"joint 'f': .*<freejoint/>"):
-        quietly(text).with_joint_terms(friction=True)
-    free = text.replace("<joint name='f' type='free'/>", "<freejoint name='f'/>")
-    assert not quietly(free).with_joint_terms(friction=True).limits.friction.any()
-
-
 def test_rotors_of_a_ball_are_those_of_mujoco(rng):
     text = f"<mujoco><worldbody><body><joint type='ball' name='b' armature='.7'/>{SOLID}</body></worldbody></mujoco>"
     model, compiled = quietly(text).with_joint_terms(armature=True), mujoco.MjModel.from_xml_string(text)

@@ -118,7 +118,7 @@ def run(
     count, n, kind = len(q), model.nv, q.dtype
     given = _NO_MASK if prescribed is None else prescribed
     qdd_in: Array = np.zeros((0, 0), kind) if prescribed is None else states.arrays["qdd"]
-    losses = joint_terms(model, qd) if model.actuation_terms is not None else np.zeros(1)
+    losses = joint_terms(model, states.arrays["q"], qd) if model.actuation_terms is not None else np.zeros(1)
     force = tau - losses
     fixed, values = constraints.fixed_rows(model, states.arrays["q"], qd, stabilization is not None)
     size = constraints._result_size

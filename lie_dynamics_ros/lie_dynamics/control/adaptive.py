@@ -175,7 +175,7 @@ class AdaptiveController:
         Y = slotine_li_regressor(model, q, qd, r.velocity, r.acceleration)
         torque = Y @ self._parameters.ravel() + armature(model) * r.acceleration
         if model.actuation_terms is not None:
-            torque = torque + joint_losses(model, qd) + rotor_coriolis(model, qd, r.velocity)
+            torque = torque + joint_losses(model, q, qd) + rotor_coriolis(model, qd, r.velocity)
         self._learn(r.sliding @ Y, period)
         return np.asarray(torque)
 

@@ -83,5 +83,5 @@ def momentum_terms(model: Model, q: npt.ArrayLike, qd: Array) -> tuple[Array, Ar
     mass = mass_matrix(model, q)
     known = qd @ coriolis_matrix(model, q, qd) - gravity_force(model, q)
     if model.actuation_terms is not None:
-        known = known - joint_losses(model, qd)
+        known = known - joint_losses(model, q, qd)
     return mass, mass @ qd, known

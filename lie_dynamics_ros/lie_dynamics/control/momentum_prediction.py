@@ -145,7 +145,7 @@ class MomentumPrediction:
             return None
         p[:, -1] += self._armature * qd
         if self.model.actuation_terms is not None:
-            h[:, -1] -= joint_terms(self.model, qd)
+            h[:, -1] -= joint_terms(self.model, q, qd)
         self._velocity[now] = qd
         known, self._now, self._known = self._known, now, True
         if not known or effort is None or period <= 0.0:

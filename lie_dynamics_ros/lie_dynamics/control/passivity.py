@@ -85,7 +85,7 @@ def slotine_li_force(
     require_model(model)
     force = inverse_dynamics(model, q, model.zero_velocity, reference_acceleration)
     force = force + coriolis_product(model, q, qd, reference_velocity, method)
-    return force if model.actuation_terms is None else np.asarray(force + joint_losses(model, qd))
+    return force if model.actuation_terms is None else np.asarray(force + joint_losses(model, q, qd))
 
 
 def passivity_based(

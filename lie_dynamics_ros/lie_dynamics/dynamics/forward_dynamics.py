@@ -135,7 +135,7 @@ def _general_forward(
         return coupled_hybrid_dynamics(model, q, qd, model.zero_velocity, tau, free, f_ext, threads)[0]
     inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau}
     if model.actuation_terms is not None:
-        losses = joint_terms(model, shaped(qd, model.nv, "qd", model))
+        losses = joint_terms(model, q, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
     one = _any_forward
     return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, diagnose=one, single=one)[0]
@@ -161,7 +161,7 @@ def _general_hybrid(
     if model.coupling is not None:
         return coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads)
     if model.actuation_terms is not None:
-        losses = joint_terms(model, shaped(qd, model.nv, "qd", model))
+        losses = joint_terms(model, q, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
     acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, _any, _any)
     return acceleration, force if losses is None else force + losses

@@ -71,4 +71,4 @@ def _general(
 ) -> npt.NDArray[np.float64]:
     inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd}
     (tau,) = evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, single=_any)
-    return tau if model.actuation_terms is None else tau + joint_terms(model, qd)
+    return tau if model.actuation_terms is None else tau + joint_terms(model, q, qd)

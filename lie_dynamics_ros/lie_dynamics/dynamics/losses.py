@@ -2,20 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array
+from ..lie import so3
+from ..model.configuration import shaped
 from ..model.model import Model
+from ..model.structure import free_sliding
+
+#: Part of a velocity that a turn of it may leave along an axis which it has no part in.
+_ROUND_OFF = 2e-15
 
 
-def joint_losses(model: Model, qd: npt.ArrayLike) -> Array:
-    """Return what damping and dry friction take, d qd + f sign(qd), (..., nv); no friction at rest."""
+def joint_losses(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+    """Return what damping and dry friction take, d qd + f sign(qd), (..., nv); no friction at rest.
+
+    Along the position of a free joint it is R^T f sign(R v), v the velocity in the body frame: friction along the axes
+    in which the position is counted.
+    """
     if model.actuation_terms is None:
         return np.zeros(np.shape(qd))
-    damping, friction, _ = model.actuation_terms
-    rate = np.asarray(qd)
-    return np.asarray(damping * rate + friction * np.sign(rate.real))
+    terms, rate = model.actuation_terms, np.asarray(qd)
+    dry = terms.friction * np.sign(rate.real)
+    if terms.sliding:
+        configuration = shaped(q, model.nq, "q", model)
+        kind = np.result_type(dry, configuration)
+        batch = np.broadcast_shapes(rate.shape[:-1], configuration.shape[:-1])
+        dry = np.array(np.broadcast_to(dry, (*batch, model.nv)), kind)
+        for at, R in orientations(terms.sliding, configuration):
+            sides = _sides(R, rate[..., at])
+            dry[..., at] = (np.swapaxes(R, -1, -2) @ (terms.friction[at] * sides)[..., None])[..., 0]
+    return np.asarray(terms.damping * rate + dry)
+
+
+def friction_columns(model: Model, q: npt.ArrayLike, signs: Array, qd: npt.ArrayLike) -> Array:
+    """Return how joint forces grow with dry friction (..., nv, nv), a column for each coordinate's.
+
+    Diagonal with `signs` (..., nv) of `qd`, but for the position of free joints: the axes of a model that does not
+    hold their friction are turned, too.
+    """
+    columns = np.asarray(signs)[..., None] * np.eye(model.nv)
+    sliding = free_sliding(model.joints, np.ones(model.nv))
+    if not sliding:
+        return np.asarray(columns)
+    configuration, rate = shaped(q, model.nq, "q", model), np.asarray(qd)
+    batch = np.broadcast_shapes(columns.shape[:-2], configuration.shape[:-1])
+    columns = np.array(np.broadcast_to(columns, (*batch, model.nv, model.nv)), np.result_type(columns, configuration))
+    for at, R in orientations(sliding, configuration):
+        sides = _sides(R, rate[..., at])
+        columns[..., at, at] = np.swapaxes(R, -1, -2) * sides[..., None, :]
+    return columns
+
+
+def _sides(R: AnyArray, v: AnyArray) -> Array:
+    """Return the signs of R v (..., 3), zero for what is zero but for round-off."""
+    turned = (R @ v[..., None])[..., 0].real
+    return np.asarray(np.sign(turned) * (np.abs(turned) > _ROUND_OFF * np.abs(v.real).max(axis=-1, keepdims=True)))
+
+
+def orientations(sliding: Iterable[tuple[int, int]], q: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
+    """Yield, for each free joint of `ActuationTerms.sliding`, its velocity along the position, and R (..., 3, 3)."""
+    for first, at in sliding:
+        yield slice(at + 3, at + 6), so3.from_quaternion(q[..., first : first + 4])
 
 
 def has_rotors(model: Model) -> bool:
@@ -52,9 +103,9 @@ def rotor_acceleration(model: Model, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> A
     return out
 
 
-def joint_terms(model: Model, qd: npt.ArrayLike) -> Array:
+def joint_terms(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     """Return all that joints add to inverse dynamics along rates (..., nv): losses, and a w x v of free joints."""
-    losses = joint_losses(model, qd)
+    losses = joint_losses(model, q, qd)
     return losses + rotor_coriolis(model, qd, qd) if has_rotors(model) else losses
 
 
@@ -66,3 +117,31 @@ def joint_terms_rate(model: Model, qd: npt.ArrayLike) -> Array:
         return np.diag(terms.damping)
     turned = np.swapaxes(rotor_coriolis(model, np.eye(model.nv), rate[..., None, :]), -1, -2)
     return np.asarray(np.diag(terms.damping) + rotor_coriolis_matrix(model, rate) + turned)
+
+
+def joint_terms_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array | None:
+    """Return the derivative of `joint_terms` along q (..., nv, nv), or None where they do not depend on it."""
+    terms = model.actuation_terms
+    if terms is None or not terms.sliding:
+        return None
+    dry = joint_losses(model, q, qd) - terms.damping * np.asarray(qd)
+    slope = np.zeros((*dry.shape, model.nv), dry.dtype)
+    for _, first in terms.sliding:
+        slope[..., first + 3 : first + 6, first : first + 3] = so3.hat(dry[..., first + 3 : first + 6])
+    return slope
+
+
+def joint_terms_bend(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, vector: npt.ArrayLike) -> Array | None:
+    """Return the second derivative of ``vector . joint_terms`` along q twice (..., nv, nv), or None for zero."""
+    terms = model.actuation_terms
+    if terms is None or not terms.sliding:
+        return None
+    dry = joint_losses(model, q, qd) - terms.damping * np.asarray(qd)
+    u = np.asarray(vector)
+    bend = np.zeros((*np.broadcast_shapes(dry.shape, u.shape), model.nv))
+    for _, first in terms.sliding:
+        turn, slide = slice(first, first + 3), slice(first + 3, first + 6)
+        product = u[..., slide, None] * dry[..., None, slide]
+        along = (u[..., slide] * dry[..., slide]).sum(axis=-1)[..., None, None]
+        bend[..., turn, turn] = 0.5 * (product + np.swapaxes(product, -1, -2)) - along * np.eye(3)
+    return bend

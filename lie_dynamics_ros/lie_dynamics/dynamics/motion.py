@@ -83,12 +83,13 @@ def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Ar
                 return out
     except (AttributeError, TypeError, ValueError):
         pass
-    _require_mass(model)
+    require_mass(model)
     inputs: dict[str, Any] = {"q": q, "qd": qd}
     return evaluate(model, body_sums_batch, inputs, [(SUM_SIZE,)], threads=threads)[0]
 
 
-def _require_mass(model: Model) -> None:
+def require_mass(model: Model) -> None:
+    """Raise a SingularityError for a model without masses."""
     require_model(model)
     if total_mass(model) == 0.0:
         raise SingularityError(f"model {model.name!r} has no mass, so no centre of mass", name=model.name, value=0.0)
@@ -115,7 +116,7 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
                 return out
     except (AttributeError, TypeError, ValueError):
         pass
-    _require_mass(model)
+    require_mass(model)
     return evaluate(model, center_of_mass_batch, {"q": q}, [(3,)], threads=threads)[0]
 
 
@@ -184,5 +185,5 @@ def centroidal_momentum_matrix(model: Model, q: npt.ArrayLike, *, threads: int =
     SingularityError
         If no body has mass. Other errors as `forward_kinematics`.
     """
-    _require_mass(model)
+    require_mass(model)
     return evaluate(model, centroidal_matrix_batch, {"q": q}, ["columns"], threads=threads)[0]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..dynamics.derivatives.parameters import INERTIAL_PARAMETERS
 from ..dynamics.derivatives.regressor import torque_regressor
-from ..dynamics.losses import rotor_acceleration
+from ..dynamics.losses import friction_columns, rotor_acceleration
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.configuration import checked
@@ -77,9 +77,10 @@ def regression(
     rates, accelerations = checked(qd, model.nv, "qd", model), checked(qdd, model.nv, "qdd", model)
     signs = np.sign(rates) if slide is None else checked(slide, model.nv, "slide", model)
     rotors = rotor_acceleration(model, rates, accelerations)
-    values = {"damping": rates, "friction": signs, "armature": rotors, "offset": np.ones(model.nv)}
-    unit = np.eye(model.nv)
-    columns = [np.broadcast_to(values[term][..., None] * unit, (*Y.shape[:-1], model.nv)) for term in terms]
+    values = {"damping": rates, "armature": rotors, "offset": np.ones(model.nv)}
+    blocks = {term: value[..., None] * np.eye(model.nv) for term, value in values.items()}
+    blocks["friction"] = friction_columns(model, q, signs, rates)
+    columns = [np.broadcast_to(blocks[term], (*Y.shape[:-1], model.nv)) for term in terms]
     return np.concatenate([Y, *columns], axis=-1)
 
 

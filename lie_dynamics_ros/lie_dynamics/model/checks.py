@@ -10,11 +10,12 @@ from typing import Literal
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import DescriptionError, DescriptionWarning, InertiaError
 from ..lie import SpatialInertia
 from ..texts import listed
 from .description import AXIS_FREE, KINDS, RATE_LIMITS, JointDescription, LinkDescription
-from .structure import Joint, JointLimits
+from .structure import Joint
 
 #: Inertias in files are figures of about three digits; a triangle inequality broken by less is rounding.
 INERTIA_TOLERANCE = 1e-3
@@ -104,13 +105,10 @@ def check_joint(joint: JointDescription) -> None:
             )
 
 
-def check_joint_terms(
-    joints: Iterable[Joint], limits: JointLimits, armature: bool = False, friction: bool = False
-) -> None:
-    """Refuse terms of ball and free joints that belong to rates of coordinates, which the velocities here are not.
+def check_joint_terms(joints: Iterable[Joint], armature: Array) -> None:
+    """Refuse armature (nv,) that differs between the directions of a ball or free joint.
 
-    What is equal in all directions, and damping, is the same in all axes; dry friction along the position of a free
-    joint acts along the world's axes.
+    It would belong to rates of coordinates, which the velocities here are not; what is equal is the same in all axes.
 
     Raises
     ------
@@ -120,19 +118,14 @@ def check_joint_terms(
     for joint in joints:
         if joint.kind not in ("free", "spherical"):
             continue
-        rotors, losses = limits.armature[joint.v_slice], limits.friction[joint.v_slice]
-        found = ""
-        if armature and (np.ptp(rotors[:3]) > 0.0 or np.ptp(rotors[3:] if rotors.size > 3 else 0.0) > 0.0):
-            found, value = "armature that differs between its directions has terms of velocity", rotors
-        elif friction and losses[3:].any():
-            found, value = "dry friction along the position of a free joint acts along the world's axes", losses
-        if found:
+        rotors = armature[joint.v_slice]
+        if np.ptp(rotors[:3]) > 0.0 or np.ptp(rotors[3:] if rotors.size > 3 else 0.0) > 0.0:
             raise DescriptionError(
-                f"joint {joint.name!r}: {found}, which the dynamics do not hold; zero (in MJCF <freejoint/> takes no "
-                f"defaults), or rotors equal in all directions are expected, got {value.tolist()}",
+                f"joint {joint.name!r}: armature that differs between its directions has terms of velocity, which the "
+                f"dynamics do not hold; equal numbers along its directions are expected, got {rotors.tolist()}",
                 name=joint.name,
-                value=value,
-                expected="zero, or equal rotors",
+                value=rotors,
+                expected="equal rotors",
             )
 
 

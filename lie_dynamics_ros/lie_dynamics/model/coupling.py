@@ -64,6 +64,20 @@ def couple(
     return tuple(coupled), _limits(limits, positions, offset, rates), MimicCoupling(positions, offset, rates, limits)
 
 
+def own_joints(joints: tuple[Joint, ...]) -> tuple[Joint, ...]:
+    """Return coupled joints with coordinates of their own, as they were before."""
+    q_start, v_start = _starts(list(joints))
+    return tuple(
+        replace(
+            joint,
+            q_slice=slice(q_start[joint.name], q_start[joint.name] + joint.type.nq),
+            v_slice=slice(v_start[joint.name], v_start[joint.name] + joint.type.nv),
+            coupled=False,
+        )
+        for joint in joints
+    )
+
+
 def _starts(joints: list[Joint]) -> tuple[dict[str, int], dict[str, int]]:
     q_start, v_start, q, v = {}, {}, 0, 0
     for joint in joints:

@@ -20,7 +20,7 @@ from .checks import check_joint_terms
 from .coupling import couple
 from .model_data import ModelData
 from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
-from .structure import ActuationTerms, free_rotors
+from .structure import ActuationTerms, free_rotors, free_sliding
 
 
 class Model(ModelData):
@@ -298,17 +298,24 @@ class Model(ModelData):
         Raises
         ------
         DescriptionError
-            For terms that belong to other coordinates than the velocities of a ball or free joint, see
+            For armature that differs between the directions of a ball or free joint, see
             `checks.check_joint_terms`; names the joint.
+
+        Notes
+        -----
+        Armature and dry friction along the position of a free joint act along the axes in which the position is
+        counted, those of the world where the joint stands on it, as in MuJoCo.
         """
         table = copied(self.table)
         limits = self.limits if self.coupling is None else self.coupling.limits
-        check_joint_terms(self.joints, self.limits, armature, friction)
+        if armature:
+            check_joint_terms(self.joints, self.limits.armature)
         table[1 : self.rows.shape[0], layout.ARMATURE] = limits.armature if armature else 0.0
         zero = np.zeros(self.nv)
         rotors = free_rotors(self.joints, self.limits.armature) if armature else ()
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
-        return self._changed(table, ActuationTerms(*losses, rotors) if damping or friction or rotors else None)
+        sliding = free_sliding(self.joints, losses[1])
+        return self._changed(table, ActuationTerms(*losses, rotors, sliding) if damping or friction or rotors else None)
 
     def with_armature(self, armature: npt.ArrayLike) -> Model:
         """Return this model with other rotors (nv,), which are part of its dynamics [kg m^2 or kg].
@@ -329,13 +336,13 @@ class Model(ModelData):
                 name="armature",
                 value=armature,
             )
-        check_joint_terms(self.joints, replace(self.limits, armature=values), armature=True)
+        check_joint_terms(self.joints, values)
         table = copied(self.table)
         table[1 : self.rows.shape[0], layout.ARMATURE] = values
         rotors, terms = free_rotors(self.joints, values), self.actuation_terms
         if rotors or terms is not None:
-            losses = (self.zero_velocity, self.zero_velocity) if terms is None else terms[:2]
-            terms = ActuationTerms(*losses, rotors)
+            none = ActuationTerms(self.zero_velocity, self.zero_velocity)
+            terms = (terms or none)._replace(free_rotors=rotors)
         model = self._changed(table, terms)
         object.__setattr__(model, "limits", replace(self.limits, armature=values))
         return model
@@ -369,9 +376,10 @@ class Model(ModelData):
         model = Model(self.name, self.rows, joints, self.frames, limits, coupling)
         if self.actuation_terms is None:
             return model
-        damping, friction, rotors = self.actuation_terms
-        losses = coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction
-        return _with_terms(model, ActuationTerms(*losses, free_rotors(joints, limits.armature) if rotors else ()))
+        damping, friction, rotors, _ = self.actuation_terms
+        damping, friction = coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction
+        rotors, sliding = free_rotors(joints, limits.armature) if rotors else (), free_sliding(joints, friction)
+        return _with_terms(model, ActuationTerms(damping, friction, rotors, sliding))
 
     def _changed_inertia(self, table: Array) -> Model:
         put_round_off(table[: self.rows.shape[0]])

@@ -116,17 +116,27 @@ class ActuationTerms(NamedTuple):
     free_rotors : tuple of (int, float)
         For each free joint with armature a along its position, which is that of a mass on the world's axes: its first
         velocity coordinate and a [kg]. Its force is a (dv/dt + w x v), the first part of which is in the mass matrix.
+    sliding : tuple of (int, int)
+        For each free joint with dry friction along its position, which acts along the axes in which that is counted:
+        its first entries of q and of qd.
     """
 
     damping: Array
     friction: Array
     free_rotors: tuple[tuple[int, float], ...] = ()
+    sliding: tuple[tuple[int, int], ...] = ()
 
 
 def free_rotors(joints: Iterable[Joint], armature: Array) -> tuple[tuple[int, float], ...]:
     """Return the part of `ActuationTerms` of that name; armature (nv,) along a position is equal in all directions."""
     firsts = [joint.v_slice.start for joint in joints if joint.kind == "free"]
     return tuple((first, float(armature[first + 3])) for first in firsts if armature[first + 3])
+
+
+def free_sliding(joints: Iterable[Joint], friction: Array) -> tuple[tuple[int, int], ...]:
+    """Return the part `sliding` of `ActuationTerms`, of dry friction (nv,)."""
+    firsts = [(joint.q_slice.start, joint.v_slice.start) for joint in joints if joint.kind == "free"]
+    return tuple((q, v) for q, v in firsts if friction[v + 3 : v + 6].any())
 
 
 def _freeze_arrays(record: Any) -> None:

@@ -12,12 +12,13 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..dynamics.joint_friction import JointFriction, apply
 from ..dynamics.kernels import friction
+from ..dynamics.losses import orientations
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.configuration import by_name, rates
 from ..model.model import Model
-from ..model.structure import _freeze_arrays
+from ..model.structure import _freeze_arrays, free_sliding
 from ..shown import shown
 from .kernels import joint_physics as columns
 
@@ -38,7 +39,8 @@ class JointPhysics:
     damping : ndarray
         Viscous damping d [N m s/rad or N s/m]: a force -d qd.
     friction : ndarray
-        Dry friction f [N m or N]: at most f against the motion. How it acts at rest depends on the integrator.
+        Dry friction f [N m or N]: at most f against the motion. How it acts at rest depends on the integrator. That
+        along the position of a free joint acts along the axes in which it is counted, and is regularised.
     lower, upper : ndarray
         Stops [rad or m], infinite where there are none (always so for ball and free joints).
     stop_stiffness, stop_damping : ndarray
@@ -124,6 +126,11 @@ class JointPhysics:
         table[columns.STOP_STIFFNESS], table[columns.STOP_DAMPING] = self.stop_stiffness, self.stop_damping
         return table
 
+    def sliding(self, model: Model) -> tuple[tuple[int, int], ...]:
+        """Return the free joints with dry friction along their position, see `ActuationTerms.sliding`."""
+        rows = [friction.STATIC_FORWARD, friction.STATIC_BACKWARD, friction.LOAD]
+        return free_sliding(model.joints, self._table[rows].sum(axis=0))
+
     def _stops(self, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> tuple[Array, Array]:
         """Return the forces of stops on the joints, and rates, each (..., nv)."""
         q, qd = np.asarray(by_name(q, model.nq, "q", model), np.float64), rates(qd, "qd", model)
@@ -145,10 +152,35 @@ def joint_forces(
     require_model(model)
     stops, speed = physics._stops(model, q, qd)
     force = rates(tau, "tau", model)
-    return apply(friction.transmitted_force, physics._table, speed, force + stops) - force
+    return _law(friction.transmitted_force, physics, model, q, speed, force + stops, -1.0) - force
 
 
 def drive_forces(physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, transmitted: Array) -> Array:
     """Return the forces (..., nv) of drives whose joints get `transmitted`, losses and stops included [N m, N]."""
     stops, speed = physics._stops(model, q, qd)
-    return transmitted - stops + apply(friction.friction_force, physics._table, speed, transmitted)
+    return transmitted - stops + _law(friction.friction_force, physics, model, q, speed, transmitted, 1.0)
+
+
+def _law(
+    kernel: Any, physics: JointPhysics, model: Model, q: npt.ArrayLike, speed: Array, force: Array, side: float
+) -> Array:
+    """Return what a kernel of friction finds, along the axes of the positions of free joints where it is dry there.
+
+    Damping there acts along the axes of the body, on the side of the force that comes out (1) or goes in (-1).
+    """
+    sliding = physics.sliding(model)
+    if not sliding:
+        return apply(kernel, physics._table, speed, force)
+    there = np.asarray(by_name(q, model.nq, "q", model), np.float64)
+    shape = np.broadcast_shapes(there.shape[:-1], speed.shape[:-1], force.shape[:-1])
+    speed, force = (np.array(np.broadcast_to(a, (*shape, model.nv))) for a in (speed, force))
+    table, damped = physics._table.copy(), np.zeros_like(speed)
+    turns = list(orientations(sliding, there))
+    for at, R in turns:
+        damped[..., at], table[friction.DAMPING, at] = table[friction.DAMPING, at] * speed[..., at], 0.0
+        into = force[..., at] - damped[..., at] if side < 0.0 else force[..., at]
+        speed[..., at], force[..., at] = ((R @ a[..., None])[..., 0] for a in (speed[..., at], into))
+    out = apply(kernel, table, speed, force)
+    for at, R in turns:
+        out[..., at] = (np.swapaxes(R, -1, -2) @ out[..., at, None])[..., 0]
+    return out + damped if side > 0.0 else out

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..dynamics.derivatives.forward_derivatives import ForwardDynamicsDerivatives, forward_dynamics_derivatives
 from ..dynamics.forward_dynamics import forward_dynamics
+from ..dynamics.losses import orientations
 from ..errors import InputError
 from ..lie import se3, so3
 from ..lie._arrays import as_numbers, number_of
@@ -39,11 +40,22 @@ def depth(physics: JointPhysics, model: Model, q: Array) -> Array:
 
 
 def explicit(physics: JointPhysics, model: Model, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
-    """Return `joint_forces`, their slopes along q and qd, and on which side stops push, each (..., nv)."""
+    """Return `joint_forces` (..., nv), their slopes along q and qd (..., nv, nv), and on which side stops push."""
     x, s = depth(physics, model, q), physics.friction_speed
     dry = physics.friction * s**2 / (qd * qd + s * s) ** 1.5
-    along_qd = -physics.damping - dry - np.where(x * qd > 0.0, physics.stop_damping, 0.0)
-    return joint_forces(physics, model, q, qd), np.where(x != 0.0, -physics.stop_stiffness, 0.0), along_qd, np.sign(x)
+    rest = -physics.damping - np.where(x * qd > 0.0, physics.stop_damping, 0.0)
+    unit = np.eye(model.nv)
+    along_q = np.where(x != 0.0, -physics.stop_stiffness, 0.0)[..., None] * unit
+    along_qd = (rest - dry)[..., None] * unit
+    for at, R in orientations(physics.sliding(model), q):
+        turn, back = slice(at.start - 3, at.start), np.swapaxes(R, -1, -2)
+        v = (R @ qd[..., at, None])[..., 0]
+        root, level = np.sqrt(v * v + s * s), physics.friction[at]
+        force = -(back @ (level * v / root)[..., None])[..., 0]
+        slope = back @ ((-level * s**2 / root**3)[..., None] * R)
+        along_q[..., at, turn] = so3.hat(force) - slope @ so3.hat(qd[..., at])
+        along_qd[..., at, at] = slope + rest[..., at, None] * np.eye(3)
+    return joint_forces(physics, model, q, qd), along_q, along_qd, np.sign(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +242,7 @@ def _check_joints(model: Model, joints: JointPhysics | None, integrator: str) ->
         raise InputError(f"joints: a JointPhysics of {model.nv} coordinates is expected, got {joints!r}", name="joints")
     if joints.law is not None:
         raise InputError("joints: no law is expected, whose friction by load has no derivative", name="joints")
-    if integrator == "semi_implicit" and _is_implicit(model) and joints.friction.any():
+    if integrator == "semi_implicit" and _is_implicit(model, joints) and joints.friction.any():
         raise InputError(
             "joints: dry friction that sticks has no derivative where it begins to; none is expected in semi_implicit "
             "steps (joints.changed(friction=...)), or integrator 'rkmk4', where it is regularised",
@@ -239,10 +251,12 @@ def _check_joints(model: Model, joints: JointPhysics | None, integrator: str) ->
         )
 
 
-def _is_implicit(model: Model) -> bool:
+def _is_implicit(model: Model, joints: JointPhysics | None) -> bool:
     """Tell whether `Simulator` takes damping and stops implicitly in semi-implicit steps of this model."""
-    rotors = model.actuation_terms is not None and model.actuation_terms.free_rotors
-    return not model.custom_joints and model.coupling is None and not rotors
+    terms = model.actuation_terms
+    turned = terms is not None and (terms.free_rotors or terms.sliding)
+    turned = turned or (joints is not None and joints.sliding(model))
+    return not model.custom_joints and model.coupling is None and not turned
 
 
 _Step = tuple[Array, Array, Array, Array, Array]
@@ -260,25 +274,25 @@ def _semi_implicit(
 ) -> _Step:
     dq, dqd, dtau = _units(model, q.shape[:-1])
     side = np.zeros_like(qd)
-    if joints is not None and not _is_implicit(model):
+    if joints is not None and not _is_implicit(model, joints):
         force, along_q, along_qd, side = explicit(joints, model, q, qd)
-        tau, dtau = tau + force, dtau + along_q[..., None] * dq + along_qd[..., None] * dqd
+        tau, dtau = tau + force, dtau + along_q @ dq + along_qd @ dqd
     elif joints is not None:
         if model.actuation_terms is not None:
-            damping, friction, _ = model.actuation_terms
+            damping, friction = model.actuation_terms[:2]
             joints = joints.changed(damping=joints.damping + damping)
             model, tau = model._changed(copied(model.table), None), tau - friction * np.sign(qd)
         stop = implicit(joints, model, q, qd, tau, dt, f_ext)
         at, side = stop.at, stop.side
         dtau = dtau + stop.along_q[..., None] * dq + stop.along_qd[..., None] * dqd
-    elif model.actuation_terms is not None and _is_implicit(model):
+    elif model.actuation_terms is not None and _is_implicit(model, joints):
         # As `Simulator` has it: a force -d (qd + h qdd) is one more h d on the diagonal of the mass matrix.
-        damping, friction, _ = model.actuation_terms
+        damping, friction = model.actuation_terms[:2]
         table = copied(model.table)
         table[1 : model.rows.shape[0], layout.ARMATURE] += dt * damping
         model = model._changed(table, None)
         tau, dtau = tau - damping * qd - friction * np.sign(qd), dtau - damping[:, None] * dqd
-    if joints is None or not _is_implicit(model):
+    if joints is None or not _is_implicit(model, joints):
         at = forward_dynamics_derivatives(model, q, qd, tau, f_ext)
     after = qd + dt * at.qdd
     dafter = dqd + dt * (at.dq @ dq + at.dqd @ dqd + at.dtau @ dtau)
@@ -299,7 +313,7 @@ def _rkmk4(
         x, dx, total, dtotal = model.integrate(q, u), back @ dq + right @ du, tau, dtau
         if joints is not None:
             force, along_q, along_qd, side = explicit(joints, model, x, v)
-            total, dtotal = tau + force, dtau + along_q[..., None] * dx + along_qd[..., None] * dv
+            total, dtotal = tau + force, dtau + along_q @ dx + along_qd @ dv
             sides = np.where(sides == 0.0, side, sides)
         at = forward_dynamics_derivatives(model, x, v, total, f_ext)
         kv = at.qdd

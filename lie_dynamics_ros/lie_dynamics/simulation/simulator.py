@@ -105,7 +105,7 @@ class Simulator:
         if self.joints.damping.size != model.nv:
             raise InputError(f"joints: {model.nv} coordinates are expected, got {self.joints.damping.size}")
         if model.actuation_terms is not None:  # one way of losing energy, not two
-            damping, friction, _ = model.actuation_terms
+            damping, friction = model.actuation_terms[:2]
             self.joints = self.joints.changed(
                 damping=self.joints.damping + damping, friction=self.joints.friction + friction
             )
@@ -181,7 +181,7 @@ class Simulator:
             if wrench.shape != (self.model.n_bodies, 6) or not np.isfinite(wrench).all():
                 raise InputError(f"f_ext: {self.model.n_bodies} finite wrenches are expected, got {wrench.shape}")
             wrench = wrench.reshape(-1)
-        if self.model.plain:
+        if self.model.plain and not self.joints.sliding(self.model):
             return self._compiled(count, substeps, forces, accelerations, given, wrench)
         return self._interpreted(count, substeps, forces, accelerations, given, f_ext)
 
@@ -229,8 +229,8 @@ class Simulator:
         if method == "variational":
             raise InputError(
                 "method: semi_implicit or rkmk4 is expected for user-defined and coupled joints, and free ones with "
-                "armature along their position, not 'variational': its step is one kernel, which neither calls users' "
-                "functions at the poses it tries nor couples joints nor knows such rotors",
+                "armature or dry friction along their position, not 'variational': its step is one kernel, which "
+                "neither calls users' functions at the poses it tries nor couples joints nor knows the world's axes",
                 name="method",
             )
         q, qd = [self.q], [self.qd]

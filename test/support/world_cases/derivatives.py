@@ -39,6 +39,17 @@ def hybrid_dynamics_derivatives(w):
     return [*result, w.back(found.dtau_dgiven, "uu")[:, mask], w.back(found.dtau_dgiven, "uv", 0)[:, ~mask]]
 
 
+@case
+def center_of_mass_derivatives(w):
+    found = ld.center_of_mass_derivatives(w.model, w.q, w.qd)
+    return [w.back(np.vstack([np.zeros_like(x), x]), "fu", 1, turn=True)[3:] for x in found]
+
+
+@case
+def centroidal_momentum_derivatives(w):
+    return [w.back(x, "fu", 1, turn=True) for x in ld.centroidal_momentum_derivatives(*state(w))]
+
+
 HELD = ("body", "world", "aligned")
 
 

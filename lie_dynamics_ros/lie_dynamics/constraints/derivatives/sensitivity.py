@@ -210,7 +210,7 @@ def _sensitivity(
         if at is None:
             moves[what][number] += data
     dq, dqd, dqdd, dtau = (columns(a) for a in moves.values())
-    load = columns(with_direct(model, seeding, change[..., :n].copy(), wide_qd, spread(found.qdd)))
+    load = columns(with_direct(model, seeding, change[..., :n].copy(), wide_q, wide_qd, spread(found.qdd)))
     matrix, _, _ = tables_of(model, constraints, states)
     A = matrix[:, 1:].swapaxes(1, 2)
     # Of couplings and user constraints, A x for given x; then of loops.

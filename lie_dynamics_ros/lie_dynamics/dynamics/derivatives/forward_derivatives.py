@@ -19,7 +19,7 @@ from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives as _sing
 from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives_batch as _batch
 from ..kernels.forward_dynamics import forward_dynamics as _forward
 from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
-from ..losses import joint_terms, joint_terms_rate
+from ..losses import joint_terms, joint_terms_rate, joint_terms_slope
 from ..plain import NO_MASK, NO_WRENCH
 from .coupled_derivatives import coupled_hybrid_derivatives
 from .user_joint_subspaces import extend_twice
@@ -243,25 +243,31 @@ def _general(
     n = model.nv
     losses = np.zeros(n)
     if model.actuation_terms is not None:
-        losses = joint_terms(model, shaped(inputs["qd"], n, "qd", model))
+        rates = shaped(inputs["qd"], n, "qd", model)
+        losses = joint_terms(model, inputs["q"], rates)
         inputs["tau"] = shaped(inputs["tau"], n, "tau", model) - losses
     output_shapes: list[str | tuple[int, ...]] = [(3 * n + 1, n)] * (2 if given.size else 1)
     diagnose = _explain_hybrid if given.size else _explain_forward
     out = evaluate(model, _batch, inputs, output_shapes, f_ext, given, threads, diagnose, extension=extend_twice)
     found = HybridDynamicsDerivatives(out[0], out[-1])
     if model.actuation_terms is not None:
-        _add_joint_terms(found, given, joint_terms_rate(model, shaped(inputs["qd"], n, "qd", model)))
+        _take(found.dqdd_dqd, found.dtau_dqd, found, given, joint_terms_rate(model, rates))
+        slope = joint_terms_slope(model, inputs["q"], rates)
+        if slope is not None:
+            _take(found.dqdd_dq, found.dtau_dq, found, given, slope)
         if given.size:
             found.tau[...] += losses  # what was given gets back what was taken
     return found
 
 
-def _add_joint_terms(found: HybridDynamicsDerivatives, given: npt.NDArray[np.bool_], rate: Array) -> None:
-    """Let joint terms take their part of the given forces, and of the forces of given accelerations."""
-    lost = rate if not given.size else np.where(given[:, None], 0.0, rate)
-    found.dqdd_dqd[...] -= found.dqdd_dgiven @ lost
+def _take(
+    dqdd: Array, dtau: Array, found: HybridDynamicsDerivatives, given: npt.NDArray[np.bool_], slope: Array
+) -> None:
+    """Let joint terms of a slope take their part of the given forces, and of the forces of given accelerations."""
+    lost = slope if not given.size else np.where(given[:, None], 0.0, slope)
+    dqdd[...] -= found.dqdd_dgiven @ lost
     if given.size:
-        found.dtau_dqd[..., given, :] += (rate - found.dtau_dgiven @ lost)[..., given, :]
+        dtau[..., given, :] += (slope - found.dtau_dgiven @ lost)[..., given, :]
 
 
 def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, _: Array) -> int:

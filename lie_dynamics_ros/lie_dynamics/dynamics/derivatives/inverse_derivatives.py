@@ -15,7 +15,7 @@ from ...shown import shown
 from ..inputs import evaluate
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch as _batch
-from ..losses import joint_terms_rate
+from ..losses import joint_terms_rate, joint_terms_slope
 from ..plain import NO_WRENCH
 from .user_joint_subspaces import extend_twice
 
@@ -107,7 +107,11 @@ def _general(
         rates = model.coupling.rates
         out = np.asarray(rates.T @ out @ rates)
     if model.actuation_terms is not None:
-        out[..., 1, :, :] += joint_terms_rate(model, shaped(inputs["qd"], model.nv, "qd", model))
+        rates = shaped(inputs["qd"], model.nv, "qd", model)
+        out[..., 1, :, :] += joint_terms_rate(model, rates)
+        slope = joint_terms_slope(model, inputs["q"], rates)
+        if slope is not None:
+            out[..., 0, :, :] += slope
     return InverseDynamicsDerivatives(out[..., 0, :, :], out[..., 1, :, :], out[..., 2, :, :])
 
 

@@ -18,6 +18,7 @@ from ..inputs import evaluate
 from ..kernels.derivatives.second_derivative_tensors import second_derivative_tensors as _tensors
 from ..kernels.derivatives.second_derivative_tensors import second_derivative_tensors_batch as _tensors_batch
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
+from ..losses import joint_terms_bend
 from .forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .user_second_derivatives import user_second_derivatives
 
@@ -114,6 +115,11 @@ def inverse_dynamics_second_derivatives(
         found = rates.T @ found @ rates
     parts = np.moveaxis(found, -1 - axes, 0)
     _add_rotors(model, parts[2], contract)
+    if model.actuation_terms is not None:
+        states = shaped(q, model.nq, "q", model), shaped(qd, model.nv, "qd", model)
+        bend = joint_terms_bend(model, *(states if axes == 2 else (a[..., None, :] for a in states)), contract)
+        if bend is not None:
+            parts[0] += bend
     if model.custom_joints:
         return SecondDerivatives(*user_second_derivatives(model, parts[0], q, qd, qdd, vector, f_ext, threads))
     return SecondDerivatives(*(np.ascontiguousarray(part) for part in parts))

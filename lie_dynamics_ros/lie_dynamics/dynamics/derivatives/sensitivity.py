@@ -24,7 +24,7 @@ from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..inputs import _shaped_wrench, evaluate
 from ..kernels.derivatives import seeds
 from ..kernels.derivatives.sensitivity import sensitivity_batch
-from ..losses import joint_terms_rate, rotor_acceleration
+from ..losses import friction_columns, joint_terms_rate, joint_terms_slope, rotor_acceleration
 from .parameters import Parameter
 from .seeding import Seeding
 
@@ -185,7 +185,7 @@ def _inverse(
     change, seeding = run_seeded(model, sensitivity_batch, q, qd, qdd, parameters, f_ext, held, threads, given)
     if model.coupling is not None:
         change = change @ model.coupling.rates
-    return with_direct(model, seeding, np.ascontiguousarray(change), *(np.asarray(a) for a in (qd, qdd))), seeding
+    return with_direct(model, seeding, np.ascontiguousarray(change), *(np.asarray(a) for a in (q, qd, qdd))), seeding
 
 
 def run_seeded(
@@ -242,14 +242,20 @@ def run_seeded(
     return np.moveaxis(change, -2, 0), seeding
 
 
-def with_direct(model: Model, seeding: Seeding, change: Array, qd: Array, qdd: Array) -> Array:
+def with_direct(model: Model, seeding: Seeding, change: Array, q: Array, qd: Array, qdd: Array) -> Array:
     """Add what parameters do to joint forces without the tree: rotors and losses."""
     for number, what, at, data in seeding.direct:
         if at is None:
             if what == "qd" and model.actuation_terms is not None:
                 change[number] += (joint_terms_rate(model, qd) @ np.asarray(data)[..., None])[..., 0]
+            slope = joint_terms_slope(model, q, qd) if what == "q" else None
+            if slope is not None:
+                change[number] += (slope @ np.asarray(data)[..., None])[..., 0]
             continue
-        factors = {"armature": rotor_acceleration(model, qd, qdd), "damping": qd, "friction": np.sign(qd.real)}
+        if what == "friction":
+            change[number] += np.asarray(data)[..., None] * friction_columns(model, q, np.sign(qd.real), qd)[..., at]
+            continue
+        factors = {"armature": rotor_acceleration(model, qd, qdd), "damping": qd}
         change[number][..., at] += data * factors[what][..., at]
     return change
 
