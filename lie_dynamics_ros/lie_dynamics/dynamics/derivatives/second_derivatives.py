@@ -116,8 +116,10 @@ def inverse_dynamics_second_derivatives(
     parts = np.moveaxis(found, -1 - axes, 0)
     _add_rotors(model, parts[2], contract)
     if model.actuation_terms is not None:
-        states = shaped(q, model.nq, "q", model), shaped(qd, model.nv, "qd", model)
-        bend = joint_terms_bend(model, *(states if axes == 2 else (a[..., None, :] for a in states)), contract)
+        place, speed = shaped(q, model.nq, "q", model), shaped(qd, model.nv, "qd", model)
+        if axes == 3:
+            place, speed = place[..., None, :], speed[..., None, :]
+        bend = joint_terms_bend(model, place, speed, contract)
         if bend is not None:
             parts[0] += bend
     if model.custom_joints:
