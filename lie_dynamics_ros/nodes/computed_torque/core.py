@@ -33,6 +33,7 @@ from .motor_states import MotorStates
 from .stopping import StopMotion
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
+from .trajectories.goals import INVALID_GOAL
 from .trajectories.judging import TrajectoryJudge
 from .trajectories.trajectory_piece import Desired
 
@@ -229,7 +230,7 @@ class ComputedTorqueCore(Following):
 
     def end(self) -> None:
         """Take note that states are answered no more."""
-        self.goals.abort_all("the node is not active any more")
+        self.goals.abort_all("the node is not active any more", INVALID_GOAL)
         self.forget()
         self.phase, self._reason = OFF, "not active"
 
