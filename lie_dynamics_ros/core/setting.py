@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,6 +31,8 @@ class Setting:
         Range of a number, or of each entry of an array, ends included; no `high` for texts and booleans only.
     choices : tuple of str
         Allowed texts, where not all are.
+    by_joint : bool
+        Whether an array has an entry for each joint; see `per_joint`.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Setting:
     low: float = 0
     high: float | None = None
     choices: tuple[str, ...] = ()
+    by_joint: bool = False
 
     def valid(self, value: Any) -> str:
         """Tell a valid value, in YAML: what one of another type means where that can be told, else the default."""
@@ -54,19 +57,20 @@ class Setting:
         text = yaml.safe_dump([meant], default_flow_style=True, width=math.inf).strip()[1:-1]  # 1.0e-05, not 1e-05
         return f"a valid value of {self.name}: {text}"
 
-    def check(self, value: Any) -> None:
-        """Check what rclpy does not; raises ParameterError."""
+    def check(self, value: Any, joints: Sequence[str] = ()) -> None:
+        """Check what rclpy does not; raises ParameterError, which names the joint where the robot's are known."""
         if self.choices and value not in self.choices:
             raise ParameterError(f"{self.name} is {quoted(value)}; expected one of: {', '.join(self.choices)}")
         numbers = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
-        for number in numbers:
+        for k, number in enumerate(numbers):
+            where = f" for joint {joints[k]}" if self.by_joint and 1 < len(numbers) == len(joints) else ""
             if isinstance(number, float) and not math.isfinite(number):
-                raise ParameterError(f"{self.name} holds {number}; expected finite numbers")
+                raise ParameterError(f"{self.name} holds {number}{where}; expected finite numbers")
             if self.high is not None and not self.low <= number <= self.high:
-                raise ParameterError(f"{self.name} holds {number:g}; expected {self.low:g} to {self.high:g}")
+                raise ParameterError(f"{self.name} holds {number:g}{where}; expected {self.low:g} to {self.high:g}")
 
 
 def per_joint(name: str, default: float, description: str, when: When = "any time", **limits: float) -> Setting:
     """Return a parameter that is one number for all joints, or one for each."""
     text = f"{description} One number for all joints, or one for each in model order."
-    return Setting(name, [default], text, when, **limits)
+    return Setting(name, [default], text, when, by_joint=True, **limits)

@@ -7,7 +7,7 @@ import math
 import operator
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -191,7 +191,7 @@ class Controller:
         ParameterError
             As at the start; or a parameter that says what the robot is, and cannot change.
         """
-        checked = _checked(parameters)
+        checked = _checked(parameters, self._core.model.joint_names)
         for name, value in checked.items():
             if SETTINGS[name].when != "any time" and value != self._values[name]:
                 raise ParameterError(f"{name} can only be given when the controller is made")
@@ -420,7 +420,7 @@ def _build(
     return RobotInputs(model, ()), core
 
 
-def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(parameters: Mapping[str, Any], joints: Sequence[str] = ()) -> dict[str, Any]:
     """Return parameter values of the types and in the ranges of their settings; raises ParameterError."""
     found = {}
     for name, value in parameters.items():
@@ -428,7 +428,7 @@ def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
             near = difflib.get_close_matches(name, SETTINGS, 5, 0.5) or list(SETTINGS)
             raise ParameterError(f"no parameter {name!r}; expected one such as {', '.join(near)}")
         found[name] = _typed(SETTINGS[name], value)
-        SETTINGS[name].check(found[name])
+        SETTINGS[name].check(found[name], joints)
     return found
 
 

@@ -115,8 +115,9 @@ class ManagedNode(LifecycleNode):
         super().__init__(name, **kwargs)
         refuse_impossible_transitions(self)
         self.settings = Settings(
-            self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed
-        )
+            self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed,
+            self.parameter_joints,
+        )  # fmt: skip
         self._follow_time()
         self.add_post_set_parameters_callback(lambda _: self._follow_time())
         self._start_pending: bool = self.settings["autostart"]
@@ -162,6 +163,10 @@ class ManagedNode(LifecycleNode):
 
     def settings_changed(self, names: set[str]) -> None:
         """React to parameters that have changed."""
+
+    def parameter_joints(self) -> Sequence[str]:
+        """Return the names of the joints that parameters have entries for; none while they are not known."""
+        return ()
 
     def time_source_changed(self) -> None:
         """React to another `use_sim_time`: times of `waiting_time` before and after cannot be compared."""

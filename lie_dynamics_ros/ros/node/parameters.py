@@ -8,7 +8,7 @@ to is built before anything is stored, and taken into use afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -60,6 +60,8 @@ class Settings(Mapping[str, Any]):
     changed : callable
         Called with the names of the parameters that changed, after the cached copy has been updated; takes into use
         what was built.
+    joints : callable
+        Returns the names of the joints that arrays have entries for; none while they are not known.
     """
 
     def __init__(
@@ -69,9 +71,11 @@ class Settings(Mapping[str, Any]):
         configured: Callable[[], bool],
         check: Callable[[Mapping[str, Any]], None],
         changed: Callable[[set[str]], None],
+        joints: Callable[[], Sequence[str]],
     ) -> None:
         self._settings = {setting.name: setting for setting in settings}
         self._node, self._configured, self._check, self._changed = node, configured, check, changed
+        self._joints = joints
         self._values: dict[str, Any] = {}
         for setting in self._settings.values():
             try:
@@ -121,7 +125,7 @@ class Settings(Mapping[str, Any]):
                 setting = self._settings[name]
                 if setting.when == "while unconfigured" and self._configured() and value != self._values[name]:
                     raise ParameterError(f"{name} can only be set while the node is unconfigured")
-                setting.check(value)
+                setting.check(value, self._joints())
             if changes:
                 self._check({**self._values, **changes})
         except Exception as error:  # whatever is wrong with a value, nothing is stored, and the node goes on

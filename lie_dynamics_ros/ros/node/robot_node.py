@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time
@@ -90,6 +90,10 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     def effort_outputs(self) -> tuple[EffortCommands | JointEfforts | None, ...]:
         """Return the outputs on which the last command is published."""
         return ()
+
+    def parameter_joints(self) -> Sequence[str]:
+        """Return the joints of the model, which parameters have entries for."""
+        return () if self.core is None else self.core.model.joint_names
 
     def commands(self) -> bool:
         """Tell whether somebody obeys the efforts, so that the robot must be brought to rest before they end."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ from driven import NODE_CLASSES
 from rclpy.parameter import Parameter, get_parameter_value
 from test_parameter_files import NODES
 
+from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.ros.node.described_node import same_robot
 
 
@@ -69,6 +72,15 @@ def test_a_value_of_another_type_is_refused_with_a_valid_one(node):
         assert type(valid) is type(setting.default)
         if isinstance(valid, list) and valid and setting.default:
             assert type(valid[0]) is type(setting.default[0]), (setting.name, valid)
+
+
+def test_a_wrong_number_of_one_joint_is_told_with_the_joint(node):
+    for setting in (s for s in NODES[node.kind] if s.by_joint):
+        for wrong in (2.0 * setting.low - 1.0, math.nan):
+            with pytest.raises(ParameterError, match=f"{setting.name} holds .* for joint b; expected "):
+                setting.check([setting.default[0], wrong, setting.default[0]], ("a", "b", "c"))
+            with pytest.raises(ParameterError, match=re.escape(f"{setting.name} holds {wrong:g}; expected ")):
+                setting.check([wrong], ("a", "b", "c"))
 
 
 def test_a_number_for_a_list_is_told_as_a_list():

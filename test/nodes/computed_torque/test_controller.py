@@ -120,6 +120,7 @@ BAD = (
     (lambda c: c.set(kp=50.0, mode="adaptiv"), "mode is 'adaptiv'; expected one of: computed_torque"),
     (lambda c: c.set(kp=50.0, kd="much"), "kd: expected a number, got 'much'"),
     (lambda c: c.set(kp=50.0, kd=-1.0), "kd holds -1; expected 0 to"),
+    (lambda c: c.set(kp=[50.0] * 6 + [-1.0]), "kp holds -1 for joint panda_joint7; expected 0 to"),
     (lambda c: c.set(kp=[50.0] * 3), "kp has 3 entries; expected 1 or 7"),
     (lambda c: c.set(kp=50.0, rotors=[0.1] * 3), "rotors has 3 entries; expected 1 or 7"),
     (lambda c: c.set(kp=50.0, rotors=-0.1), "rotors holds -0.1; expected 0 to"),

@@ -38,6 +38,7 @@ def gravity_of(bench, node):
         ({"gravity": [0.0, 0.0, math.nan]}, "finite"),
         ({"gravity": [0.0, 0.0, -math.inf]}, "finite"),
         ({"gravity": [0.0, 0.0, 1e308]}, "gravity holds 1e+308; expected -1000 to 1000"),
+        ({"rotors": [0.1, 0.1, -1.0, *[0.1] * 4]}, "rotors holds -1 for joint panda_joint3; expected 0 to"),
         ({"payload_frame": "panda_link8", "payload_mass": 1.0, "payload_inertia": [1e308] * 6}, "payload_inertia"),
         ({"payload_frame": "panda_link8", "payload_mass": 1.0, "payload_inertia": [1e9] * 6}, "payload"),
         ({"gravity_only": True, "driver_compensates_gravity": True}, "nothing to publish"),
