@@ -16,6 +16,7 @@ EXAMPLES = {
     "closed_form_curvature": (["--points", "9"], ["with counterweights: flat"]),
     "closed_form_geodesics": ([], ["3R arm"], ["closed_form_geodesics_2r.png", "closed_form_geodesics_3r.png"]),
     "controller_in_mujoco": ([], ["holding: no trajectory", r"at the end [0-9] mrad"], []),
+    "design_by_sensitivity": ([], [r"peak torque 113\.5 -> \d\d\.\d N m, in \d+ evaluations"]),
     "feasible_trajectory": ([], ["times as long"]),
     "five_bar": (
         ["--duration", "0.2"],
@@ -29,6 +30,7 @@ EXAMPLES = {
         ["five-bar: 5 coordinates, 3 constraints; 2 configurations", "3-RPS: .* 8 configurations by a polynomial"],
         ["mechanism_3_rps.png", "mechanism_five_bar.png"],
     ),
+    "motion_capture": ([], [r"along a parabola, to \d\.\de-1\d m", r"within 0\.\d\d mrad"]),
     "optimal_motion": ([], [r"optimal: 1\.03\d s, heat 0\.1[23]", r"followed by the controller within [123]\.\d mrad"]),
     "stewart_calibration": ([], ["18 not identifiable"], []),
     "stewart_command": ([], ["the path takes 2.3", r"rate .*: a leg is at its limit in [45]\d %"]),
