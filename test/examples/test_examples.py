@@ -25,6 +25,7 @@ EXAMPLES = {
     "from_bag": ([], [r"planned 20 s", r"panda_joint1: \d+\.\d %, 0\.\d+ %", r"recorded [23]\.\d ms late"]),
     "gravity_compensation": ([], ["before the push the arm moves by"]),
     "hybrid_dynamics": (["--duration", "0.5"], ["accelerations given for 3 joints, torques for the other 4"]),
+    "machines": ([], [r"delta: loops closed to \de-1[5-9]", "servo hexapod: home 107 mm above"]),
     "mechanisms": (
         ["--only", "3-RPS", "five-bar"],
         ["five-bar: 5 coordinates, 3 constraints; 2 configurations", "3-RPS: .* 8 configurations by a polynomial"],
