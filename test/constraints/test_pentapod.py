@@ -56,7 +56,7 @@ def pentapod():
     constraints = ConstraintSet(base, [*loops, across])
     guess = base.neutral()
     for leg, foot, top in zip(LEGS, BASE, TOP, strict=True):
-        x, y, z = top + [0.0, 0.0, 0.5] - foot
+        x, y, z = top - foot + np.array([0.0, 0.0, 0.5])
         for joint, value in ((f"{leg}_first", -np.arctan2(y, z)), (f"{leg}_second", np.arctan2(x, np.hypot(y, z)))):
             guess[base.joint(joint).q_slice] = value
         guess[base.joint(leg).q_slice] = np.linalg.norm([x, y, z])
