@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .arrays import Array
 
 HOLD, EFFORT, ACCELERATION, POSITION = range(4)
-"""What a joint of a simulated robot is told."""
+"""What a joint of a simulated robot is given."""
 
 
 class HybridCommand(NamedTuple):
@@ -32,14 +32,14 @@ class HybridCommand(NamedTuple):
 
 
 class JointCommand(NamedTuple):
-    """What a simulated robot is told; arrays of shape (n,) in model order.
+    """What a simulated robot is given; arrays of shape (n,) in model order.
 
     Attributes
     ----------
     named : ndarray of bool
         Joints that it names.
     told : ndarray of int
-        What each of them is told: EFFORT, ACCELERATION or POSITION.
+        What each of them is given: EFFORT, ACCELERATION or POSITION.
     value : ndarray
         The effort, acceleration or position [N m, N, rad/s^2, m/s^2, rad, m].
     rate : ndarray

@@ -1,4 +1,4 @@
-"""What a program does before it imports the rest: end without tracebacks. Imports next to nothing.
+"""Signals before the other imports: a program ends without tracebacks. Imports next to nothing.
 
 Until that is done, signals that come while a node is being imported, and a ROS that is not there, are tracebacks.
 """

@@ -1,4 +1,4 @@
-"""What trackers of any kind say of a sample, and what nodes make of it."""
+"""Statuses of samples from trackers of any kind, and the nodes' answers to them."""
 
 from __future__ import annotations
 

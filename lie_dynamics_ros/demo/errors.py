@@ -1,4 +1,4 @@
-"""What ends the demo early."""
+"""Errors that end the demo early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every showcase records, judges and draws."""
+"""Recordings that every showcase makes, checks and draws."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Verdict:
     shortfalls : list of str
         What fell short; empty where all is well.
     remarks : list of str
-        What was not judged.
+        What was not checked.
     """
 
     states: int

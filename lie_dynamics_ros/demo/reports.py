@@ -1,4 +1,4 @@
-"""What the nodes say about themselves on /diagnostics."""
+"""Reports of the nodes on /diagnostics."""
 
 from __future__ import annotations
 

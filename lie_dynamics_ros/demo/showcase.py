@@ -1,4 +1,4 @@
-"""What the demo shows: each showcase starts nodes, listens to them, shows figures while they run, and judges them.
+"""Showcases of the demo: each starts nodes, listens to them, shows figures while they run, and checks them.
 
 To add one, write a subclass of `Showcase` and name it in ``__main__``.
 """

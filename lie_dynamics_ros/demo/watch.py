@@ -196,7 +196,7 @@ def _record(showcases: Sequence[Showcase], executors: Sequence[Executor], childr
         ):
             moved = now
         if now > max(duration, moved) + STANDSTILL:
-            return  # what is missing is judged
+            return  # what is missing is checked
         if now > duration:  # who is done leaves the machine to the others
             children.stop([process for showcase in showcases if showcase.done() for process in showcase.processes])
         history.append((now, counts))

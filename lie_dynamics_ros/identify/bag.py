@@ -24,7 +24,7 @@ MOST_STATES = 2_000_000
 MAX_METADATA = 4 * 2**20
 #: What stamps go back by where a clock was set or a recording started anew [ns], and the pause that is put there.
 BACK, PAUSE = 10**9, 10**10
-#: Jitter of stamps over their period that is told.
+#: Jitter of stamps over their period that is reported.
 JITTER = 0.2
 #: From where it is locked that a joint may be without a remark [rad, m].
 AWAY = 0.01
@@ -78,7 +78,7 @@ def read_bag(
     """Read positions and efforts of a model's joints from a rosbag2 (sqlite3 or mcap).
 
     Positions come from all JointState topics together that have joints of the model, each joint from the topic that
-    tells it most often; efforts from the same messages where they are told, else from the commands: a JointState with
+    tells it most often; efforts from the same messages where they are given, else from the commands: a JointState with
     efforts, or a Float64MultiArray with as many numbers as there are joints, which holds until the next.
 
     Parameters

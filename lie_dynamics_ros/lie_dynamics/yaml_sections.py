@@ -30,7 +30,7 @@ def read_section(
     Raises
     ------
     LieDynamicsError
-        As `load_yaml`; besides for what is no mapping, and for other keys.
+        As `load_yaml`; besides for anything but a mapping, and for other keys.
     """
     content, where = load_yaml(source, make_error, max_size)
     if not isinstance(content, dict):

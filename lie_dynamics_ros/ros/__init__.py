@@ -1,1 +1,1 @@
-"""What the nodes share: everything between ROS messages and the library."""
+"""Shared parts of the nodes: everything between ROS messages and the library."""

@@ -1,1 +1,1 @@
-"""What moves the base that a robot stands on, and tells of it."""
+"""Motion of the base that a robot stands on, and its sources."""

@@ -1,1 +1,1 @@
-"""What nodes that command share: the words of their phases, what a platform carries."""
+"""Shared parts of nodes that command: words of their phases, the load of a platform."""

@@ -1,4 +1,4 @@
-"""What is known of a closed mechanism before it is tracked: joints measured and driven, its start, its speed."""
+"""Setup of a tracked closed mechanism: joints measured and driven, its start, its speed."""
 
 from __future__ import annotations
 

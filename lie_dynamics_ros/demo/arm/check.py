@@ -26,7 +26,7 @@ class Verdict(recording.Verdict):
     efforts, gravity : ndarray, shape (n, joints)
         Torques of the node, and the part of the library's that gravity alone would take [N m or N].
     error : float
-        Largest difference from the library, relative to the largest torque of the same state; NaN where not judged.
+        Largest difference from the library, relative to the largest torque of the same state; NaN where not checked.
     judged : int
         Answers held against the library.
     """

@@ -28,7 +28,7 @@ SAME = 1e-6
 LATE = 0.5 / RATE
 """By how much sooner or later than told the controller may desire the motion, as it finds out when efforts act [s]."""
 FEWEST = 100
-"""States without which an act cannot be judged."""
+"""States without which an act cannot be checked."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What is played: three acts on one motion, and a payload that only the simulated robot knows of."""
+"""The motion played: three acts, and a payload that only the simulated robot knows of."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class Play:
     payload : Ball
     acts : tuple of Act
     known : bool
-        Whether the robot is the one that the demo's limits on learning are meant for, and learning is judged.
+        Whether the robot is the one that the demo's limits on learning are meant for, and learning is checked.
     """
 
     def __init__(self, model: Model, seconds: float, known: bool = True) -> None:

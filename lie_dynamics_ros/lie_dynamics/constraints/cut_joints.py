@@ -1,4 +1,4 @@
-"""What each cut joint forbids, as scalars that the kernels know (see `kernels.loops`)."""
+"""Constraints of each cut joint, as scalars that the kernels know (see `kernels.loops`)."""
 
 from __future__ import annotations
 

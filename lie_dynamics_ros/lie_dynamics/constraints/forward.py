@@ -85,7 +85,7 @@ def constrained_forward_dynamics(
     Raises
     ------
     InputError, GroupError
-        For wrong shapes, NaN, quaternions that are none, and a loop that is closed upside down: all else of open loops
+        For wrong shapes, NaN, invalid quaternions, and a loop that is closed upside down: all else of open loops
         is taken as it is.
     SingularityError
         If the tree has a massless body that its cut loops leave free; names the joint.

@@ -79,7 +79,7 @@ def constrained_hybrid_dynamics(
     SingularityError, GroupError
         As `constrained_forward_dynamics`.
     """
-    zero_velocity(model)  # refuses what is no Model
+    zero_velocity(model)  # refuses anything but a Model
     mask = as_mask(model, prescribed, "prescribed")
     if model.plain and f_ext is None and stabilization is None and resolution == "least_constraint_force":
         found = _quick(model, constraints, q, qd, qdd, tau, mask)

@@ -97,7 +97,7 @@ class States(NamedTuple):
 
 
 def require_constraints(model: Model, constraints: ConstraintSet) -> None:
-    """Raise InputError for what is no `ConstraintSet`, or one of another model."""
+    """Raise InputError for anything but a `ConstraintSet`, or one of another model."""
     if not isinstance(constraints, ConstraintSet):
         raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
     constraints.check_model(model)
@@ -117,7 +117,7 @@ def read_states(
     Raises
     ------
     InputError, GroupError
-        For wrong shapes, NaN, and quaternions that are none; names the joint.
+        For wrong shapes, NaN, and invalid quaternions; names the joint.
     """
     found = _plain_state(model, constraints, inputs) if f_ext is None and given is None else None
     if found is not None:

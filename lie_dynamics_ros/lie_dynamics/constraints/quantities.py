@@ -1,4 +1,4 @@
-"""What the constraints are at a state: A, dA/dt qd, errors in position and velocity, and wrenches of multipliers."""
+"""Constraints at a state: A, dA/dt qd, errors in position and velocity, and wrenches of multipliers."""
 
 from __future__ import annotations
 

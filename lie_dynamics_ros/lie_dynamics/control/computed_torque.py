@@ -38,7 +38,7 @@ def computed_torque(
     Parameters
     ----------
     model : Model
-        The robot as the controller believes it to be.
+        The controller's model of the robot.
     q, qd : array-like, shape (..., nq), (..., nv)
         Measured state [rad, m and rates].
     desired_q, desired_qd, desired_qdd : array-like, shape (..., nq), (..., nv), (..., nv)
@@ -73,7 +73,7 @@ class ComputedTorquePID:
     Parameters
     ----------
     model : Model or MotorDynamics
-        The robot as the controller believes it to be.
+        The controller's model of the robot.
     kp, kd, ki : array-like, shape () or (nv,)
         Gains [1/s^2, 1/s, 1/s^3].
     limit : array-like, shape () or (nv,), optional

@@ -31,7 +31,7 @@ FADING = 0.9
 BEYOND = 0.5
 """How far beyond the period in which it lies a jump may tell a delay: what tells more was a blow [periods]."""
 LONGEST = 8
-"""Delays that are told [periods]."""
+"""Longest delay that is reported [periods]."""
 
 
 class _State(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the momentum tells of inertial parameters: how far estimates miss what efforts did."""
+"""Inertial parameters from the momentum: the difference between predicted and exerted efforts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What touches a robot, from its joint states and measured efforts: how hard, how certain, and since when."""
+"""Contacts of a robot from its joint states and measured efforts: how hard, how certain, and since when."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ContactObserver:
     model_error : float
         Part of the efforts that the model misses [1], as a standard deviation.
     effort_delay : float
-        How much older efforts are than the states that they come with [s]. All that is told is late by that.
+        How much older efforts are than the states that they come with [s]. All that is reported is late by that.
     held : bool
         Whether an effort acted, as it is, over the period before its state, as commands do; else it was read at it.
 

@@ -60,7 +60,7 @@ def contact_wrench(
     """Return the wrench at a frame with J^T F nearest to external joint torques, weighted by their covariance.
 
     With the whitened map A = C^-1/2 J^T, moments over `REACH`, the singular value of a direction is the inverse of the
-    standard deviation of the estimate along it. Directions with more than `limit` are told as not felt.
+    standard deviation of the estimate along it. Directions with more than `limit` are reported as not felt.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def contact_wrench(
     frame : str or int
         Frame by name, or body by number, on which the wrench acts.
     torque, covariance : array-like, shape (nv,), (nv, nv)
-        External torques and the covariance of their errors, positive definite, as of `ContactState`.
+        External torques and the covariance of their errors, positive definite, as in `ContactState`.
     moment : bool
         Whether moments act; else a force alone at the frame's origin, of which less is not felt.
     limit : float

@@ -18,7 +18,7 @@ from ..model.model import Model
 from ..model.structure import _freeze_arrays
 
 WINDOWS = (2, 4, 8, 16, 32, 64)
-"""Over how many states what happened is judged, all at once: short ones see pushes soon, long ones see weak ones."""
+"""Over how many states what happened is checked, all at once: short ones see pushes soon, long ones see weak ones."""
 CORRELATED = 16
 """States after which the noise of an effort is another one."""
 MOVED = 0.02

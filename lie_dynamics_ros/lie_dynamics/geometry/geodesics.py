@@ -303,7 +303,7 @@ def _solve(
 
 
 def _finish(model: Model, found: Any, duration: float) -> Geodesic:
-    """Scale a solution over unit time to the duration and judge it."""
+    """Scale a solution over unit time to the duration and check it."""
     n = model.nv
     time, q, qd = duration * found.x, found.y[:n].T.copy(), found.y[n:].T / duration
     energies = 0.5 * np.einsum("ti,tij,tj->t", qd, mass_matrix(model, q), qd)

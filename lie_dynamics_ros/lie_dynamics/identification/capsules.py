@@ -36,7 +36,7 @@ class CapsulePairs:
     Raises
     ------
     InputError
-        For capsules that are none, and frames that the robot does not have; names it.
+        For invalid capsules, and frames that the robot does not have; names it.
     """
 
     def __init__(self, model: Model, capsules: Sequence[Any]) -> None:

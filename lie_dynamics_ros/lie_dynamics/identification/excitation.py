@@ -53,7 +53,7 @@ class ExcitingMotion:
     q, qd, qdd : ndarray, shape (k, n)
     condition : float
         Of the equations of base parameters and drives that it gives, rows over the limits of efforts, columns of
-        length one: small where all are told alike.
+        length one: small where all are given alike.
     clearance : float
         Least distance from the planes of lines between origins of links, infinite without planes [m].
     gap : float

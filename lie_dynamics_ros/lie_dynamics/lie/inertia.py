@@ -36,7 +36,7 @@ class SpatialInertia:
         On construction, for a wrong shape or a value that is not finite.
     InertiaError
         On construction, if the rotational inertia is not symmetric (1e-9 of its largest entry). Whether a body can
-        have these values is asked with `check`, so that estimates may be held before they are judged.
+        have these values is asked with `check`, so that estimates may be held before they are checked.
     """
 
     mass: float

@@ -1,4 +1,4 @@
-"""What all functions of a model ask of it."""
+"""Checks that all functions of a model share."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def require_model(model: object) -> None:
-    """Raise an InputError for what is no Model."""
+    """Raise an InputError for anything but a Model."""
     if not isinstance(model, Model):
         raise InputError(f"model: a Model is expected, got {model!r}", name="model", value=model, expected="a Model")
 
 
 def zero_velocity(model: Model) -> npt.NDArray[np.float64]:
-    """Return the model's rates at rest; raises InputError for what is no Model."""
+    """Return the model's rates at rest; raises InputError for anything but a Model."""
     try:
         return model.zero_velocity
     except AttributeError:
@@ -31,7 +31,7 @@ def zero_velocity(model: Model) -> npt.NDArray[np.float64]:
 
 
 def validate_model(function: F) -> F:
-    """Let a function refuse what is no Model; those that take but a few microseconds do so by themselves."""
+    """Let a function refuse anything but a Model; those that take but a few microseconds do so by themselves."""
 
     @wraps(function)
     def call(model: Any, *args: Any, **options: Any) -> Any:

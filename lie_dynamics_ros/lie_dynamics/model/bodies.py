@@ -47,7 +47,7 @@ class BodyTree:
     world : str
         Name of the inertial frame.
     judge_inertias : bool
-        Refuse inertias that no body can have; False where they have been judged, perhaps with what is welded to them.
+        Refuse inertias that no body can have; False where they have been checked, perhaps with what is welded to them.
     """
 
     def __init__(self, world: str = "world", judge_inertias: bool = True) -> None:

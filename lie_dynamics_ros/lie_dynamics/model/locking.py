@@ -41,7 +41,7 @@ def lock_joints(
     DescriptionError
         There is no such joint or link, a joint has several coordinates or none, or the position is beyond its limits.
     InputError
-        For what is no mapping of numbers.
+        For anything but a mapping of numbers.
     """
     if not isinstance(positions, Mapping):
         raise InputError(f"locked: a mapping of positions by joint is expected, got {positions!r}", name="locked")

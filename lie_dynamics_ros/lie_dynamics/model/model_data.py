@@ -1,4 +1,4 @@
-"""What a Model holds, and how its joints, bodies and frames are found by name."""
+"""Data of a Model, and how its joints, bodies and frames are found by name."""
 
 from __future__ import annotations
 

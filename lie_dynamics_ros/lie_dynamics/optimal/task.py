@@ -1,4 +1,4 @@
-"""What is asked of a motion: its model, start, conditions and cost, loops and obstacles."""
+"""The problem of a motion: its model, start, conditions and cost, loops and obstacles."""
 
 from __future__ import annotations
 

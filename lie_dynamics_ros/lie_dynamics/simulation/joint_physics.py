@@ -1,4 +1,4 @@
-"""What joints do besides moving: damping, dry friction and stops."""
+"""Damping, dry friction and stops of joints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node closed_loop computes: measured joints in; all joints, and the efforts of the motors, out."""
+"""Core of the node closed_loop: measured joints in; all joints, and the efforts of the motors, out."""
 
 from __future__ import annotations
 

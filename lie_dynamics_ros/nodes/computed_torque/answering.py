@@ -44,7 +44,7 @@ BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
 NOISE_SWING = 2.0
 """How far efforts swing by steps of positions, over a step and the gain from it to efforts."""
 THROWN = 5.0
-"""Beyond this speed, over the velocity limit, a blow has thrown the robot: how efforts swing then is not judged."""
+"""Beyond this speed, over the velocity limit, a blow has thrown the robot: how efforts swing then is not checked."""
 LOST = "the loops are lost"
 """Why a closed robot stops that cannot be followed."""
 

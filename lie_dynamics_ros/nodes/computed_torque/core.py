@@ -1,4 +1,4 @@
-"""What the node computed_torque does, without ROS: a state in, an answer out, and one state machine.
+"""Core of the node computed_torque, without ROS: a state in, an answer out, and one state machine.
 
 Nothing else is left behind by an answer than what the next one needs: integrals, what was learned, a stop under way.
 """

@@ -1,4 +1,4 @@
-"""What the node computed_torque writes into its diagnostics."""
+"""Diagnostics of the node computed_torque."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIGHT = 0.01
 
 
 SLOW = 0.5
-"""States that come at less than so much of the declared rate are told."""
+"""States that come at less than so much of the declared rate are reported."""
 SLOWEST = 50.0
 """Where no rate is declared, states are expected to come this often at least [Hz]."""
 

@@ -1,4 +1,4 @@
-"""What the model does not know of the drives, found while the robot works: rotors, friction, and what is left."""
+"""Drives that the model does not know, found while the robot works: rotors, friction, and what is left."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5])
 IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3])
 """What is not compensated of them: with the exact model less than this is found."""
 SURE = 1.0
-"""Standard deviations of the reflected inertia which are not believed."""
+"""Standard deviations of the reflected inertia which are not accepted."""
 NOTABLE, BODY_SHARE = 3e-4, 0.2
 """Reflected inertia, over the effort limit and over that of the bodies, which has to be found before any is used."""
 ENGAGING = 10.0
@@ -64,7 +64,7 @@ class DriveState:
         Velocity, effort beyond the model without acceleration, direction, velocity, and what of the effort the
         acceleration may explain that was not known at the begin; filtered once; and twice, the first as acceleration.
     sure : ndarray, shape (n,)
-        Inertias that are believed, over the effort limits.
+        Inertias that are accepted, over the effort limits.
     push : ndarray, shape (n,)
         What sets joints going that do not follow, over the effort limits.
     found : ndarray of bool, shape (n,)

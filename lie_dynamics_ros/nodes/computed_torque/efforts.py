@@ -1,4 +1,4 @@
-"""What becomes of wanted efforts: passed over smoothly after a change, within the limits, not too fast."""
+"""Limits of wanted efforts: smooth after a change, within the limits, not too fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node computed_torque can be told to do: trajectories and goals, targets, pace, rest. No ROS in here."""
+"""Commands of the node computed_torque: trajectories and goals, targets, pace, rest. No ROS in here."""
 
 from __future__ import annotations
 

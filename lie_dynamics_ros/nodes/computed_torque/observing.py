@@ -1,4 +1,4 @@
-"""What the controller's efforts did between states, for mode adaptive to learn from; no ROS in here."""
+"""Effects of the controller's efforts between states, for mode adaptive to learn from; no ROS in here."""
 
 from __future__ import annotations
 

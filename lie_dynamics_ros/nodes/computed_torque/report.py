@@ -1,4 +1,4 @@
-"""What ``~/control_state`` tells of one answer. No messages in here."""
+"""Content of ``~/control_state`` for one answer. No messages in here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sensors add to the velocities of joints, as it is seen in them."""
+"""Noise of sensors in the velocities of joints, estimated from the velocities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node contact computes, without ROS: a state with efforts in, what touches out."""
+"""Core of the node contact, without ROS: a state with efforts in, contacts out."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ContactCore(RobotCore):
     Attributes
     ----------
     frame : str
-        Where wrenches are told.
+        Frame of the wrenches.
     noise : SensorNoise or None
         None while it is being measured.
     problem : str

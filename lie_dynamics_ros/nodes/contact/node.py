@@ -62,7 +62,7 @@ class ContactNode(TreeNode[ContactCore]):
         return (self._efforts,)
 
     def activate(self) -> None:
-        """Begin to answer states; what is told first is told whatever was told before."""
+        """Begin to answer states; what is told first is told whatever was given before."""
         super().activate()
         self._told = None
 

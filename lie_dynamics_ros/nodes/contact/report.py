@@ -1,4 +1,4 @@
-"""What the topic ``~/contact_state`` of the node contact tells. No messages in here."""
+"""Content of the topic ``~/contact_state`` of the node contact. No messages in here."""
 
 from __future__ import annotations
 

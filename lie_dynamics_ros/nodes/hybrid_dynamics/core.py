@@ -1,4 +1,4 @@
-"""What the node hybrid_dynamics computes: a state in, all accelerations and efforts out."""
+"""Core of the node hybrid_dynamics: a state in, all accelerations and efforts out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node inverse_dynamics computes: a state in, efforts out."""
+"""Core of the node inverse_dynamics: a state in, efforts out."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class RobotSimulation:
     Attributes
     ----------
     told : ndarray of int, shape (n,)
-        What each joint is told: HOLD, EFFORT, ACCELERATION or POSITION.
+        What each joint is given: HOLD, EFFORT, ACCELERATION or POSITION.
     value, rate : ndarray, shape (n,)
         The effort, acceleration or position [N m, N, rad/s^2, m/s^2, rad, m], and for positions the velocity.
     effort : ndarray, shape (n,)

@@ -109,7 +109,7 @@ SETTINGS = (
 
 
 class SimulatedStewart(ManagedNode):
-    """Publishes leg lengths of a platform that moves by itself, to a desired pose, or as its actuators are told."""
+    """Publishes leg lengths of a platform that moves by itself, to a desired pose, or as its actuators are given."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._motion: PlatformMotion | LegActuators | None = None

@@ -1,4 +1,4 @@
-"""What the node stewart_command computes: set points of the legs, tick by tick. No ROS in here."""
+"""Core of the node stewart_command: set points of the legs, tick by tick. No ROS in here."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class StewartCommandCore:
 
     @property
     def state(self) -> State:
-        """Pose and rest of the platform as commanded last, for what is judged from there."""
+        """Pose and rest of the platform as commanded last, for what is checked from there."""
         return State(self.pose, np.zeros(6))
 
     @property

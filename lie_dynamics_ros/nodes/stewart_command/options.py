@@ -1,4 +1,4 @@
-"""What the node stewart_command is told by its parameters."""
+"""Options of the node stewart_command, from its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node stewart_command reads of messages and requests."""
+"""Messages and requests to the node stewart_command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node stewart_command can be told to do, and the motion that does it. No messages in here."""
+"""Targets of the node stewart_command, and the motions to them. No messages in here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node stewart_pose computes: leg lengths in, the pose and what is known of it out."""
+"""Core of the node stewart_pose: leg lengths in, the pose and what is known of it out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node stewart_pose tells of itself once a second."""
+"""Diagnostics of the node stewart_pose, once a second."""
 
 from __future__ import annotations
 

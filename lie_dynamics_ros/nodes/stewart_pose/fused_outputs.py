@@ -1,4 +1,4 @@
-"""What the node stewart_pose publishes of an estimate that is fused of legs and an IMU."""
+"""Outputs of the node stewart_pose for an estimate that is fused of legs and an IMU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node stewart_pose computes with `fusion`: one estimate of legs and IMU, faulty ones left out."""
+"""Core of the node stewart_pose with `fusion`: one estimate of legs and IMU, faulty ones left out."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class FusingCore(StewartPoseCore):
         self._forget_time()
 
     def _forget_time(self) -> None:
-        """Begin at whatever time is told next."""
+        """Begin at whatever time is given next."""
         self._since, self._behind = None, 0
         self._heard = SensorTimes(self._count)
         self._inertial: list[tuple[int, Array, Array]] = []
@@ -301,7 +301,7 @@ class FusingCore(StewartPoseCore):
         return self._fusion.update(lengths, *inertial, dt=max(0.0, passed), present=present, age=age)
 
     def _answer(self, state: LegState, fused: FusedPose) -> FusedAnswer:
-        """Return what is to be published of an estimate that holds the platform, as far as it is believed."""
+        """Return what is to be published of an estimate that holds the platform, as far as it is accepted."""
         if self.lost and (not self._settled or self._suspects.legs):
             suspects = ", ".join(self.legs[leg] for leg in self._suspects.legs)
             return self._refused(

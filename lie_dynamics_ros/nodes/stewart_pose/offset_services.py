@@ -1,4 +1,4 @@
-"""What services of the node stewart_pose answer for legs on offset universal joints. No ROS in here."""
+"""Services of the node stewart_pose for legs on offset universal joints. No ROS in here."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class OffsetTracker:
         return q[self._origin].tolist(), q[self._turn].tolist()
 
     def jacobian_at(self, q: Array, lengths: Array) -> Array:
-        """Return d(lengths)/d(twist), (6, 6), of twists "aligned" as of `StewartPlatform.jacobian`."""
+        """Return d(lengths)/d(twist), (6, 6), of twists "aligned" as in `StewartPlatform.jacobian`."""
         platform, frames = self.platform, self._mechanism.leg_frames
         (s1, s2), (c1, c2) = np.sin(q[self._hinges].T), np.cos(q[self._hinges].T)
         zero = np.zeros(6)
@@ -114,7 +114,7 @@ class OffsetTracker:
 
 
 class TrackedOffsetPose:
-    """What became of one set of lengths; names as of `TrackedPose`.
+    """What became of one set of lengths; names as in `TrackedPose`.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class TrackedOffsetPose:
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the pose from the leg noise, (6, 6), as of `TrackedPose`; NaN when not valid or singular."""
+        """Covariance of the pose from the leg noise, (6, 6), as in `TrackedPose`; NaN when not valid or singular."""
         try:
             gain = np.linalg.inv(self._jacobian) if self.valid else np.full((6, 6), np.nan)
         except np.linalg.LinAlgError:

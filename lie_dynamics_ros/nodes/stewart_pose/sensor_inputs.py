@@ -1,4 +1,4 @@
-"""What of the sensors of a platform's file the node stewart_pose takes in, and what it tells of the rest."""
+"""Sensors of a platform's file that the node stewart_pose takes in, and a report of the others."""
 
 from __future__ import annotations
 

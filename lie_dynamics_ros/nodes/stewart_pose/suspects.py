@@ -1,4 +1,4 @@
-"""Legs that are not believed merely because they agree again with an estimate that has become vague meanwhile."""
+"""Legs that are not accepted merely because they agree again with an estimate that has become vague meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 
 BELIEVED_AFTER = 20
-"""Readings of each leg without a fault after which an estimate that was lost is believed."""
+"""Readings of each leg without a fault after which an estimate that was lost is accepted."""
 TOGETHER = 3
 """So many sensors that disagree at once speak against the motion, or against all, and against none of them."""
 WILD = 3

@@ -1,4 +1,4 @@
-"""What the node stewart_pose follows platforms with, whichever joints their legs have. No ROS in here."""
+"""Trackers of the node stewart_pose, whichever joints the legs have. No ROS in here."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def tracker_at(
     leg_noise: npt.ArrayLike = 1e-5,
     max_steps: int = 1000,
 ) -> PoseTracker:
-    """Return what follows a platform from a pose; arguments and errors as of `StewartTracker`.
+    """Return what follows a platform from a pose; arguments and errors as in `StewartTracker`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the node tool_wrench computes, without ROS: states and readings in, contacts of the tool out."""
+"""Core of the node tool_wrench, without ROS: states and readings in, contacts of the tool out."""
 
 from __future__ import annotations
 

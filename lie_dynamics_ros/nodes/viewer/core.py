@@ -1,4 +1,4 @@
-"""What the page shows, made of what was heard last: every number is finite, and what is old is marked as stale."""
+"""The content of the page, from the last messages: every number is finite, and old ones are marked as stale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page shows at one moment, as values."""
+"""Content of the page at one moment, as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a robot looks like: visuals of its description, else collisions, else links and joints made of its inertias."""
+"""Shapes of a robot: visuals of its description, else collisions, else links and joints made of its inertias."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What comes in: states, commands and trajectories, checked and by joint."""
+"""Inputs: states, commands and trajectories, checked and by joint."""

@@ -1,4 +1,4 @@
-"""What comes in for one Stewart platform: joint states as leg lengths, leg by leg."""
+"""Inputs for one Stewart platform: joint states as leg lengths, leg by leg."""
 
 from __future__ import annotations
 

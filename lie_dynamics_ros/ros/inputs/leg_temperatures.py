@@ -11,7 +11,7 @@ COLDEST, HOTTEST = -273.15, 2000.0
 """Temperatures that legs may have [deg C]."""
 
 OLD = 60.0
-"""A temperature that was told longer ago is told to be old [s]."""
+"""A temperature that was given longer ago is reported as old [s]."""
 
 
 class LegTemperatures:
@@ -47,5 +47,5 @@ class LegTemperatures:
         self.values[place], self._told[place] = temperature, now
 
     def old(self, now: float) -> list[str]:
-        """Return names of the legs whose temperature was told longer than `OLD` before a time [s]."""
+        """Return names of the legs whose temperature was given longer than `OLD` before a time [s]."""
         return [leg for leg, told in zip(self._legs, self._told, strict=True) if now - told > OLD]

@@ -237,7 +237,7 @@ class PartialStates:
         return told, key
 
     def at(self, stamp: int) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and efforts (n,) of all joints at a time [ns]; errors as of `read`."""
+        """Return positions, velocities and efforts (n,) of all joints at a time [ns]; errors as in `read`."""
         if 0 < self._last - stamp <= self.patience:
             raise WaitingError("a state of a later time was answered before")
         found = self._put_together(stamp)

@@ -1,4 +1,4 @@
-"""What comes in for one robot, by joint: states with the wrenches that act, and the names in all other messages."""
+"""Inputs for one robot, by joint: states with the wrenches that act, and the names in all other messages."""
 
 from __future__ import annotations
 

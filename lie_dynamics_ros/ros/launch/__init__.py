@@ -1,1 +1,1 @@
-"""What the launch files share."""
+"""Shared parts of the launch files."""

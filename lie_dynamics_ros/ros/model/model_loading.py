@@ -68,7 +68,7 @@ def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> M
     """Build the model of a URDF text, which must not be a path, by values of `MODEL_SOURCE_SETTINGS`.
 
     Its joints are named as in the text. See `Model.from_urdf` for the errors raised, besides ParameterError for values
-    that make no sense together. Its size is not judged again: whoever took it in has a limit of its own.
+    that make no sense together. Its size is not checked again: whoever took it in has a limit of its own.
     """
     check_text(description)
     with warnings.catch_warnings(record=True) as caught:

@@ -235,7 +235,7 @@ class DescribedNode(ManagedNode):
         else:
             self.get_logger().info("the robot description changed; now using the new one")
 
-    # What is told.
+    # What is reported.
 
     def settings_changed(self, names: set[str]) -> None:
         """Start where a new description is what autostart was waiting for; take one that was refused before."""

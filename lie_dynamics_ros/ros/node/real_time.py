@@ -63,7 +63,7 @@ class Granted:
 
 
 def apply_real_time(values: Mapping[str, Any]) -> Granted:
-    """Apply the values of `REAL_TIME_SETTINGS` to this process; what cannot be had is told, never raised.
+    """Apply the values of `REAL_TIME_SETTINGS` to this process; what cannot be had is reported, never raised.
 
     Threads that exist get the priority one by one. Threads that are made later inherit it from their makers.
     """

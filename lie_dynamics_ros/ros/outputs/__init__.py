@@ -1,1 +1,1 @@
-"""What goes out: answers, what a node says of itself, how long it took."""
+"""Outputs: answers, diagnostics, timing."""

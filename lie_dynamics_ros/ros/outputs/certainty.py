@@ -1,4 +1,4 @@
-"""What nodes that track say of each sample: certified, continued or AMBIGUOUS, and when it will be singular."""
+"""Status of each sample in nodes that track: certified, continued or AMBIGUOUS, and when it will be singular."""
 
 from __future__ import annotations
 

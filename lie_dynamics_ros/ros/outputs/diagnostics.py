@@ -1,4 +1,4 @@
-"""What a node says about itself on /diagnostics, once a second."""
+"""Diagnostics of a node on /diagnostics, once a second."""
 
 from __future__ import annotations
 

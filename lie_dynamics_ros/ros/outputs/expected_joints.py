@@ -10,7 +10,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
 
 PARAMETER = "joints"
-"""Of the controllers of ros2_control; names that are no joints, as of other nodes, count for nothing."""
+"""Of the controllers of ros2_control; names that are no joints, as for other nodes, count for nothing."""
 MOST_ASKED = 10
 """Subscribers that are asked; nobody has more controllers on one topic."""
 

@@ -44,7 +44,7 @@ class Output:
 
     @property
     def heard(self) -> bool:
-        """Whether somebody listens, as of `LISTENERS_AGE` ago at most: to ask costs as much as to publish."""
+        """Whether somebody listens, known for `LISTENERS_AGE` at most: to ask costs as much as to publish."""
         now = monotonic()
         if now - self._asked >= LISTENERS_AGE:
             self._asked = now

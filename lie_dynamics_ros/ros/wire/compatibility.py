@@ -1,4 +1,4 @@
-"""What differs between distributions of ROS 2, and what this package uses of rclpy beyond its public interface.
+"""Differences between distributions of ROS 2, and the use of rclpy beyond its public interface.
 
 No other module names a distribution or uses what is private of rclpy: here is what a new distribution may change.
 """

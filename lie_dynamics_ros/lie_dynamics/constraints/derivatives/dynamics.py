@@ -114,7 +114,7 @@ def constrained_inverse_derivatives(
 ) -> ConstrainedDerivatives:
     """Return the derivatives of `constrained_inverse_dynamics`, with its arguments and errors; no torque limits.
 
-    q, qd and qdd are varied by themselves, as that function takes them: it does not ask whether they fit the
+    q, qd and qdd are varied independently, as that function takes them: it does not ask whether they fit the
     constraints.
     """
     problem = inverse_problem(

@@ -146,7 +146,7 @@ def constrained_inverse_sensitivity(
     """Return how the result of `constrained_inverse_dynamics` changes with parameters; no torque limits.
 
     Arguments and errors are those of that function; `parameter`, `f_ext_held`, `threads` and more errors those of
-    `constrained_forward_sensitivity`. q, qd and qdd are varied by themselves: nobody asks whether they fit the
+    `constrained_forward_sensitivity`. q, qd and qdd are varied independently: nobody asks whether they fit the
     constraints. Changes of "tau" have no effect.
     """
     problem = inverse_problem(

@@ -1,4 +1,4 @@
-"""What a ready-made mechanism consists of, and what it is made of."""
+"""Ready-made mechanisms, and the parts they are made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What platforms on six legs with mass have in common, however their legs move."""
+"""Shared parts of platforms on six legs with mass, whatever their legs."""
 
 from __future__ import annotations
 

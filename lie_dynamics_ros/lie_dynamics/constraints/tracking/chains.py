@@ -1,4 +1,4 @@
-"""What bounds of second derivatives are made of: chains from each loop's first frame to its second, largest rates."""
+"""Bounds of second derivatives: chains from each loop's first frame to its second, largest rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a `ClosedLoopTracker` hands back: one tracked configuration, or a motion of them."""
+"""Results of a `ClosedLoopTracker`: one tracked configuration, or a motion of them."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def feasibility(
     limits : MotionLimits, optional
         Those of the model when left out.
     samples : int
-        Most times at which efforts are judged.
+        Most times at which efforts are checked.
     friction : JointFriction, optional
         Of the drives.
 

@@ -26,7 +26,7 @@ def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0
     period : float
         Between samples [s].
     delay : float
-        In periods. Nothing is known of a real one but that it is not longer, so the loop without delay is judged too.
+        In periods. Nothing is known of a real one but that it is not longer, so the loop without delay is checked too.
     kp, kd, ki : float
         Gains of position, velocity and integral [1/s^2, 1/s, 1/s^3]. An axis without kp and ki needs a velocity that
         is stable; without any gain it is left alone.

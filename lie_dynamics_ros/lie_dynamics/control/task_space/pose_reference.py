@@ -99,7 +99,7 @@ class PoseReference:
         change: npt.ArrayLike | None = None,
         pace: float = 1.0,
     ) -> None:
-        """Go on for some time [s], after which the target is where `aim` was told.
+        """Go on for some time [s], after which the target is where `aim` was given.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class PoseReference:
         Raises
         ------
         InputError
-            For numbers that are none.
+            For NaN or infinite numbers.
         """
         self._settings[PERIOD] = number_of("period", period, "a number >= 0", lambda x: 0.0 <= x < math.inf)
         self._settings[PACE] = number_of("pace", pace, "a number from 0 to 1", lambda x: 0.0 <= x <= 1.0)
@@ -125,7 +125,7 @@ class PoseReference:
             raise InputError("period, rates, change: they lead to a pose that is not finite", name="rates", value=rates)
 
     def ahead(self, time: float) -> PoseReference:
-        """Return it as it will be after some time [s], with its target moving on as it was told last."""
+        """Return it as it will be after some time [s], with its target moving on as it was given last."""
         other = copy.copy(self)
         other.pose, other._motion, other._settings = self.pose.copy(), self._motion.copy(), self._settings.copy()
         other._moves = self._moves.copy()

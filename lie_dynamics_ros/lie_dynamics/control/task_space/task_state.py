@@ -1,4 +1,4 @@
-"""What laws of a frame's pose are made of, and what they find."""
+"""Inputs and results of control laws for the pose of a frame."""
 
 from __future__ import annotations
 

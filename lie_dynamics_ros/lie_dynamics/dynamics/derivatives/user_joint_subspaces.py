@@ -1,4 +1,4 @@
-"""What derivatives of the dynamics want to know of user-defined joints, from the functions that their users give."""
+"""Derivatives of user-defined joints, from the functions that users give."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def gains_from_payload(
     joints : sequence of str, optional
         Whose gains to find; all when left out.
     cutoff : float, optional
-        Of the filter [Hz], as of `identify_robot`.
+        Of the filter [Hz], as in `identify_robot`.
 
     Raises
     ------

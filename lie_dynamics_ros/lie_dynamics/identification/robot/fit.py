@@ -21,7 +21,7 @@ HUBER = 2.0
 #: So many are no noise: such equations are left out, once the fit is close to its end; and what is always near enough,
 #: over the deviation of the efforts.
 FAR, NEAR = 6.0, 0.02
-#: Largest delay of efforts that is believed [s].
+#: Largest delay of efforts that is accepted [s].
 MOST_DELAY = 0.05
 #: Frequencies on each side that a spectrum of residuals is averaged over, of a recording twice as long; and the least
 #: part of the noise that a fit leaves.

@@ -1,4 +1,4 @@
-"""What a robot carries, from a motion without it and one with it."""
+"""Payload of a robot, from a motion without it and one with it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class PayloadEstimate:
         return model.with_payload(self.frame, self.inertia.mass, self.inertia.com, self.inertia.inertia)
 
     def report(self) -> str:
-        """Return mass and centre of mass with deviations, and how much of the inertia was told."""
+        """Return mass and centre of mass with deviations, and how much of the inertia the recording determines."""
         com = ", ".join(f"{c:.4f}" for c in self.inertia.com)
         spread = ", ".join(f"{c:.4f}" for c in np.sqrt(np.diag(self.com_covariance)))
         told = ", ".join(f"{100.0 * part:.0f} %" for part in self.told)
@@ -187,7 +187,7 @@ def transfer(placement: Array) -> Array:
 def _fitted(
     model: Model, bodies: list[int], fit: Fit, rows: Array, aim: Array, weight: Array, block: Array, prior_weight: float
 ) -> tuple[Array, Array, Array]:
-    """Return the payload's parameters (10,), their covariance, and what part of its inertia is told."""
+    """Return the payload's parameters (10,), their covariance, and what part of its inertia is determined."""
     deviation, active = fit.deviation, fit.active[10 * len(bodies) :]
     free = np.repeat(np.array([term == "offset" for term in TERMS]), model.nv)[active]
     guess = np.maximum(np.abs(np.concatenate([fit.coefficients[term] for term in TERMS])[active]), 1e-6)

@@ -1,4 +1,4 @@
-"""What can be wrong with a recording, found and said before anybody believes what was made of it."""
+"""Faults of a recording, reported before its results are used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .samples import Samples
 UNEXPLAINED = 0.25
 #: By what part another reading of the recording must lower what is unexplained to be told.
 BETTER = 0.5
-#: Forces of bodies over those of the given ones that are believed, and that are without a word; efforts of the joint
+#: Forces of bodies over those of the given ones that are accepted, and that are without a word; efforts of the joint
 #: that works hardest over those of the model.
 FORCES, LIKELY, EFFORTS = 3.0, 1.7, 20.0
 #: Standard deviations by which gains of drives must differ by more than `FORCES`.

@@ -1,4 +1,4 @@
-"""What was identified of a robot, what efforts it predicts, and the files that say so."""
+"""Result of an identification: parameters, predicted efforts, and files."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class IdentifiedRobot:
     left_out: Mapping[str, str]
 
     def predict(self, time: npt.ArrayLike, q: npt.ArrayLike, effort: npt.ArrayLike) -> Prediction:
-        """Return what is predicted of another recording of the same robot; arguments as of `identify_robot`."""
+        """Return what is predicted of another recording of the same robot; arguments as in `identify_robot`."""
         recording = measured(self.model, time, q, effort, self.cutoff)
         used = ~np.isin(self.model.joint_names, list(self.left_out))
         return predicted(self.model, self.given, self.friction, self.gain, self.offset, self.delay, recording, used)

@@ -1,4 +1,4 @@
-"""What a fit is worth: which sums of parameters are known how well, and which changes explain the error before."""
+"""Quality of a fit: which sums of parameters are known how well, and which changes explain the error before."""
 
 from __future__ import annotations
 

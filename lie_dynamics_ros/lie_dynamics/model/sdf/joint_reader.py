@@ -46,7 +46,7 @@ class JointReader:
         Raises
         ------
         DescriptionError
-            For unknown kinds, missing or zero axes, figures that are none, links that are not there or the same;
+            For unknown kinds, missing or zero axes, invalid numbers, links that are not there or the same;
             names the joint.
         """
         fields = frame.fields

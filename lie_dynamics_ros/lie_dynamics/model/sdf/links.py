@@ -17,7 +17,7 @@ def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
     Raises
     ------
     DescriptionError
-        For figures that are none, and inertias that are to be computed from shapes; names the link.
+        For invalid numbers, and inertias that are to be computed from shapes; names the link.
     """
     fields = link.fields
     if not fields.boolean("gravity", True):

@@ -89,7 +89,7 @@ def read_sdf(
     inertias = {name: read_inertia(link, left_out) for name, link in moving.items()}
     tree = span(list(moving), joints, frames.carrier(robot).name, robot.name)
     _judge(tree, inertias, inertia_check, floating_base)
-    bodies = BodyTree(WORLD, judge_inertias=False)  # they are judged, welded parts together
+    bodies = BodyTree(WORLD, judge_inertias=False)  # they are checked, welded parts together
     if tree.root != WORLD:
         _add_root(bodies, tree.root, frames.pose(moving[tree.root]), inertias[tree.root], floating_base)
     elif floating_base:

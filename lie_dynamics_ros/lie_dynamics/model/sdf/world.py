@@ -17,7 +17,7 @@ from .scopes import Scope, ScopeReader, SdfFrame
 #: Acceleration of free fall in a <world> that tells none, by the format [m/s^2].
 WORLD_GRAVITY = (0.0, 0.0, -9.8)
 _GRAVITY_MOVED = (1, 6)
-"""Version since which it is told beside the <physics> instead of in it."""
+"""Version since which it is given beside the <physics> instead of in it."""
 
 
 def read_world(

@@ -1,6 +1,6 @@
 """Attributes of the elements in a <joint> or <inertial>: numbers, vectors and poses, each refused by name.
 
-What is not known is noted, so that it is told rather than dropped.
+What is not known is noted, so that it is reported rather than dropped.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ class AssemblyModes:
         once; members of a continuous family, singular to rounding errors all along it, are not listed.
     proven : (k,), whether a Newton-Kantorovich certificate proves that the pose exists and is the only one near.
     complex_count : number of finite complex poses, multiple ones counted as often as paths lead to them.
-    class_count : number that generic members of the platform's class have, by which ``complex_count`` can be judged.
+    class_count : number that generic members of the platform's class have, by which ``complex_count`` can be checked.
     platform_class : name of the class, such as "general" or "semi-regular, flat".
     certain : True when every path is accounted for: each led to a pose of its own, with its conjugate among them, or
         what else it led to was found again along other paths. Where that can be, no pose is missing.

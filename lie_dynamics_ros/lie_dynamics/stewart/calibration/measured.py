@@ -37,7 +37,7 @@ _WITHOUT_LENGTH = ("orientation", "lengths")
 _FAR, _FAR_ALONE = 12.0, 28.0
 #: Largest part of the poses that may be left out.
 _MOST_FAULTY = 0.2
-#: Residuals over the given deviations from where a problem is told.
+#: Residuals over the given deviations from where a problem is reported.
 _LOUD = 5.0
 _FOLDS = 5
 #: Change of a joint centre, over the characteristic length, from where another machine was measured.

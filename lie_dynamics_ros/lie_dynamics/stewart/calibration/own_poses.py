@@ -15,7 +15,7 @@ from ..solvers.offset_legs import CLOSED, newton
 from ..tracking.path_following import level_home
 from .unknown_frames import find_frames, misfit
 
-#: Another reading of the data that fits better by this factor is told.
+#: Another reading of the data that fits better by this factor is reported.
 _BETTER = 5.0
 
 

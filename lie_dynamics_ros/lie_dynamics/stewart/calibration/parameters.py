@@ -1,4 +1,4 @@
-"""What a calibration estimates: joint centres, length offsets and, where wanted, gains of all legs, in one vector.
+"""Parameters of a calibration: joint centres, length offsets and, where wanted, gains of all legs, in one vector.
 
 With n legs, six of the platform and further ones,
 

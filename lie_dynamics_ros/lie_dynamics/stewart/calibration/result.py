@@ -1,4 +1,4 @@
-"""What a calibration found, in the frames of the measurement, and in those of the drawing."""
+"""Result of a calibration, in the frames of the measurement, and in those of the drawing."""
 
 from __future__ import annotations
 

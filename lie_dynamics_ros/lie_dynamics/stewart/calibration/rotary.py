@@ -1,6 +1,6 @@
 """Calibration of rotary legs: points, axes, zero angles, horns and rods from measured poses and angles.
 
-Each leg by itself, Gauss-Newton on its equation ``|R b + p - tip(t)| = rod`` at all poses. What the drawing says, with
+Each leg separately, Gauss-Newton on its equation ``|R b + p - tip(t)| = rod`` at all poses. What the drawing says, with
 its tolerances, counts as a measurement: so directions that the poses do not tell stay as drawn, and are reported.
 """
 

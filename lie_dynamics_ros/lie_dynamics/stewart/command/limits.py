@@ -1,4 +1,4 @@
-"""What the legs, their joints and the platform may do."""
+"""Limits of the legs, their joints and the platform."""
 
 from __future__ import annotations
 

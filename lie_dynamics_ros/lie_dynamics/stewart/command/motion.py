@@ -17,7 +17,7 @@ from .path import PosePath
 from .samples import PathSamples
 
 BETWEEN = np.arange(kernels.PARTS + 1) / kernels.PARTS
-"""Where in each step of the grid a motion is judged."""
+"""Where in each step of the grid a motion is checked."""
 
 
 class LegSetpoints(NamedTuple):

@@ -142,7 +142,7 @@ def line_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PosePa
 
 
 def screw_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PosePath:
-    """Return the path of screw motions T0 exp(s log(T0^-1 T1)) from pose to pose; arguments as of `line_path`.
+    """Return the path of screw motions T0 exp(s log(T0^-1 T1)) from pose to pose; arguments as in `line_path`.
 
     The screw between two poses of a body is one and the same for all frames on it.
     """
@@ -206,10 +206,10 @@ def leaving_path(
     pose, goal : array-like, shape (4, 4)
         Of the tool in the base frame.
     twist : array-like, shape (6,)
-        Of the tool at the start, as of `smooth_path`.
+        Of the tool at the start, as in `smooth_path`.
     reach : float
         Parameter of the goal: the longer, the wider the curve that the twist makes [s].
-    tool : as of `line_path`.
+    tool : as in `line_path`.
 
     Raises
     ------

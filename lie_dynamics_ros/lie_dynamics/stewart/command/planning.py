@@ -238,7 +238,7 @@ def time_path(
 def path_fault(
     path: PosePath, limits: CommandLimits, load: PlatformLoad | None = None, steps: int = STEPS
 ) -> PathFault | None:
-    """Return the first limit on a path that no slower motion keeps, or None; arguments as of `check_path`."""
+    """Return the first limit on a path that no slower motion keeps, or None; arguments as in `check_path`."""
     _check_arguments(path, limits, load, steps)
     return first_fault(PathSamples.of(limits, load, path, _between(_grid(path, steps)[0])), path)
 
@@ -246,7 +246,7 @@ def path_fault(
 def plan_motion(
     path: PosePath, limits: CommandLimits, load: PlatformLoad | None = None, start_rate: float = 0.0, steps: int = STEPS
 ) -> PlannedMotion:
-    """Return the fastest motion along a path within all limits; arguments as of `check_path`.
+    """Return the fastest motion along a path within all limits; arguments as in `check_path`.
 
     Raises
     ------

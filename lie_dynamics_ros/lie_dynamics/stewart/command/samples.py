@@ -1,4 +1,4 @@
-"""What a path asks of the legs at some of its points."""
+"""Requirements of a path on the legs, at some of its points."""
 
 from __future__ import annotations
 

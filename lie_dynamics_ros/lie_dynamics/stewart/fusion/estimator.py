@@ -46,7 +46,7 @@ class StewartFusion:
         [s]. A delay that is not known is estimated; that needs an IMU or redundant sensors, and motion.
     leg_resolution : step between neighbouring lengths or angles [m, rad], see `DisplacementSensor`.
     gravity : shape (3,), in {N} [m/s^2].
-    threshold : evidence against a sensor, in standard deviations, at which it is judged.
+    threshold : evidence against a sensor, in standard deviations, at which it is checked.
     window : readings, counted back, that evidence is gathered from.
     recovery : good readings in a row after which a sensor is taken in again.
 

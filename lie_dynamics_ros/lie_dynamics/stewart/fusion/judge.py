@@ -1,4 +1,4 @@
-"""Which sensors are believed: the filter with its last samples, and what speaks against each sensor."""
+"""Which sensors are accepted: the filter with its last samples, and what speaks against each sensor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SURE, _SHARPER = 3.0, 10.0
 
 
 class Judge:
-    """Takes samples with the sensors that are believed, and finds out which these are.
+    """Takes samples with the sensors that are accepted, and finds out which these are.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Judge:
     Attributes
     ----------
     belief : the present state.
-    left_out : sensors that are not believed, with why.
+    left_out : sensors that are not accepted, with why.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Judge:
         return use
 
     def _acquit(self, sample: Sample) -> bool:
-        """Go on as if no sensor had failed; return whether that explains all that was better, and is now believed.
+        """Go on as if no sensor had failed; return whether that explains all that was better, and is now accepted.
 
         That is asked once the disturbance has passed. Each sensor beyond the first makes faults less likely.
         """
@@ -202,7 +202,7 @@ class Judge:
         """Find what explains the last samples best; return whether it is (also) a motion that was disturbed.
 
         A sensor that is left out explains them when the rest fits together without it. Else the motion may have
-        changed more than its model allows, or a wrong sensor has been believed for longer than the window.
+        changed more than its model allows, or a wrong sensor has been accepted for longer than the window.
         """
         suspects = [(name, part) for name, part in self._channels.items() if name not in self.left_out]
         tries = [(*self._try(age, part, 1.0), name, part, 1.0) for name, part in suspects]
@@ -253,10 +253,10 @@ class Judge:
             self._process(sample.without(part, room))
 
     def _take_in(self, there: Mask) -> None:
-        """Take in what has agreed for long enough with an estimate sure enough to judge it.
+        """Take in what has agreed for long enough with an estimate sure enough to check it.
 
         Legs tell accelerations too vaguely to be ever sure of an IMU. Its bias counts as unknown again instead, as far
-        as at the start and as vague as the agreement was: what this forgives is not believed.
+        as at the start and as vague as the agreement was: what this forgives is not accepted.
         """
         innovations, variances, shares = self._judged
         agree = innovations**2 <= _AGREES**2 * variances

@@ -1,4 +1,4 @@
-"""What sensors of legs read made lengths: scale, offset, nonlinearity, temperature."""
+"""Lengths of legs from readings: scale, offset, nonlinearity, temperature."""
 
 from __future__ import annotations
 

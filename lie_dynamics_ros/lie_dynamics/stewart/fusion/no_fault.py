@@ -1,4 +1,4 @@
-"""What else may explain readings for which a sensor was left out: none of them failed, the motion was disturbed."""
+"""Another explanation of readings for which a sensor was left out: the motion was disturbed, no sensor failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the file of a platform says of its sensors: how legs are read, and which further ones there are.
+"""Sensors in the file of a platform: how legs are read, and which further ones there are.
 
 Both are optional, besides the geometry of `stewart.geometry.yaml_files`, which leaves them alone::
 
@@ -83,7 +83,7 @@ class PlatformSensors:
         return cls(readings, tuple(found), tuple(scales), tuple(offsets))
 
     def values(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return all of `READINGS`: what is given and no default, else what is told here, else defaults."""
+        """Return all of `READINGS`: what is given and no default, else what is given here, else defaults."""
         known = {name: default for name, (default, *_) in READINGS.items()} | dict(self.readings)
         return known | {name: value for name, value in (given or {}).items() if not _is_default(name, value)}
 
@@ -136,7 +136,7 @@ class PlatformSensors:
         return replace(self, sensors=tuple(sensors))
 
     def to_yaml(self) -> str:
-        """YAML text that follows that of a platform, see `StewartPlatform.to_yaml`; empty where nothing is told."""
+        """YAML text that follows that of a platform, see `StewartPlatform.to_yaml`; empty where nothing is given."""
         lines = ["readings:"] if self.readings else []
         for name, value in self.readings.items():
             rows = name == "length_corrections" and np.size(value) > 1

@@ -1,4 +1,4 @@
-"""What a fusion tells of one moment."""
+"""Result of a fusion at one moment."""
 
 from __future__ import annotations
 

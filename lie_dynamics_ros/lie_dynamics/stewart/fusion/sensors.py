@@ -1,4 +1,4 @@
-"""What a fusion is told of its sensors: where they sit and how far they err."""
+"""Sensors of a fusion: where they sit and how far they err."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class InertialSensor:
     alignment : standard deviation of the turn of the IMU against `pose`, about each axis [rad].
     gyroscope_walk, accelerometer_walk : how far the biases wander in a second [rad/s, m/s^2, each per sqrt(s)].
     pose : shape (4, 4), of the sensor in {B}.
-    delay, delay_deviation : as of other sensors; both readings are equally old [s].
+    delay, delay_deviation : as for other sensors; both readings are equally old [s].
     resolution : steps between neighbouring readings of gyroscope and accelerometer [rad/s, m/s^2], as of other sensors.
     """
 

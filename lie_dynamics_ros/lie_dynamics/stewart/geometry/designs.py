@@ -80,7 +80,7 @@ def semi_regular_rotary_platform(
     Parameters
     ----------
     base_radius, platform_radius, base_half_angle, platform_half_angle
-        Of motors and of balls on the platform, as of `semi_regular_platform`.
+        Of motors and of balls on the platform, as in `semi_regular_platform`.
     horns, rods, home_angles, angle_limits
         As of `RotaryPlatform`; angles are above the horizontal.
     pattern, facing : str

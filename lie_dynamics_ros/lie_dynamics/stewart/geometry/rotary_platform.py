@@ -305,7 +305,7 @@ class RotaryPlatform(Drawn):
     def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body", angles: npt.ArrayLike | None = None) -> Array:
         """Return d(angles)/d(twist), angular columns first, (..., 4, 4) -> (..., 6, 6) [1, rad/m]; not finite in line.
 
-        ``frame`` as of `StewartPlatform.jacobian`; angles (..., 6) are those of `motor_positions` when left out.
+        ``frame`` as in `StewartPlatform.jacobian`; angles (..., 6) are those of `motor_positions` when left out.
         """
         T, tips, levers = self._at(pose, angles)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -318,7 +318,7 @@ class RotaryPlatform(Drawn):
     def motor_accelerations(self, pose: npt.ArrayLike, twist: npt.ArrayLike, acceleration: npt.ArrayLike) -> Array:
         """Return the second time derivatives of the angles, (..., 6) [rad/s^2].
 
-        Body twist (..., 6) and the time derivative of its components, as of `StewartPlatform.leg_accelerations`.
+        Body twist (..., 6) and the time derivative of its components, as in `StewartPlatform.leg_accelerations`.
         """
         V, A = ik.as_vector(twist, 6, "twist"), ik.as_vector(acceleration, 6, "acceleration")
         T = ik.as_pose(pose)

@@ -95,7 +95,7 @@ def travel_left(
     Raises
     ------
     InputError
-        For no pose, or an axis that is none.
+        For no pose, or an invalid axis.
     """
     T = np.asarray(se3.check(ik.as_pose(pose), "pose").real)
     bends = None

@@ -182,7 +182,7 @@ def solve_forward_kinematics(
     ------
     StewartError : unknown method or option, wrong shapes, a length that is NaN, infinite, zero, negative or far beyond
         the platform (millimetres), a guess beyond all measure.
-    GroupError : a guess that is no pose.
+    GroupError : an invalid guess.
 
     Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` says why.
     """

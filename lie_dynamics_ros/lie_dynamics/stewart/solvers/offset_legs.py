@@ -29,9 +29,9 @@ def poses_near(platform: OffsetPlatform, lengths: npt.ArrayLike, guesses: npt.Ar
     Raises
     ------
     StewartError
-        Where no pose was found, and for lengths that are none.
+        Where no pose was found, and for invalid lengths.
     GroupError
-        For a guess that is no pose.
+        For an invalid guess.
     """
     if not isinstance(platform, OffsetPlatform):
         raise StewartError(f"platform: an OffsetPlatform is expected, got {quoted(platform)}", name="platform")

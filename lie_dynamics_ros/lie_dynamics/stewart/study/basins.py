@@ -1,4 +1,4 @@
-"""What five hand-picked states cannot tell: how often each solver finds the true pose of random targets.
+"""Random targets: how often each solver finds the true pose, which five hand-picked states cannot show.
 
 Targets lie in the workspace, within 15 cm and 30 degrees (roll, pitch, yaw) of the level pose at 50 cm. Guesses are
 drawn from the same region ("workspace"), from twice that region ("wide", 30 cm and 60 degrees), or with any orientation

@@ -1,4 +1,4 @@
-"""What the paper states: its true pose, five initial states, settings, and the percentages of Tables 2 and 3.
+"""Figures of the paper: its true pose, five initial states, settings, and the percentages of Tables 2 and 3.
 
 Source: Mathematics 2021, 9(7), 757. The misprints corrected here are listed in doc/stewart.md.
 """

@@ -1,4 +1,4 @@
-"""What a `StewartTracker` makes of a sample that its quick test does not certify: candidates, one pose, or none."""
+"""Samples that the quick test of a `StewartTracker` does not certify: candidates, one pose, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a `StewartTracker` hands back: one tracked pose, or a path of them."""
+"""Results of a `StewartTracker`: one tracked pose, or a path of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the leg lengths that a `StewartTracker` gets."""
+"""Statuses of leg lengths in a `StewartTracker`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the node computed_torque publishes besides efforts and reports."""
+"""Outputs of the node computed_torque besides efforts and reports."""

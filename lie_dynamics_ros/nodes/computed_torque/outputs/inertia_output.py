@@ -1,4 +1,4 @@
-"""What the node computed_torque tells of the inertia that it learns."""
+"""Output of the inertia that the node computed_torque learns."""
 
 from __future__ import annotations
 

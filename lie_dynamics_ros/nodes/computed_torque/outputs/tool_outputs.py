@@ -1,4 +1,4 @@
-"""What the node computed_torque tells of the tool whose pose it controls."""
+"""Outputs of the tool whose pose the node computed_torque controls."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is asked of the node computed_torque by topic, action and service, in messages."""
+"""Requests to the node computed_torque by topic, action and service, in messages."""

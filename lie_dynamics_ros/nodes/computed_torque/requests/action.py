@@ -158,7 +158,7 @@ class TrajectoryAction:
         self._to_cancel.append(goal)
         return CancelResponse.ACCEPT
 
-    # What is told.
+    # What is reported.
 
     @property
     def due(self) -> bool:

@@ -1,4 +1,4 @@
-"""Trajectories on their way into the node computed_torque, and what their senders are told."""
+"""Trajectories on their way into the node computed_torque, and what is reported to their senders."""
 
 from __future__ import annotations
 

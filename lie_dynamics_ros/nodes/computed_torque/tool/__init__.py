@@ -1,1 +1,1 @@
-"""What the control of a tool is told, and its gains."""
+"""Parameters and gains of the control of a tool."""

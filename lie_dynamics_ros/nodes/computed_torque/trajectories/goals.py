@@ -76,7 +76,7 @@ def read_bounds(what: str, given: Sequence[Tolerance], names: Sequence[str], def
     Raises
     ------
     GoalError
-        For numbers that are none.
+        For NaN or infinite numbers.
     """
     position = np.where(default > 0.0, default, np.inf)
     velocity = np.full(len(names), np.inf)
@@ -98,7 +98,7 @@ class Goal:
     Attributes
     ----------
     sender : object
-        Whoever is told; nothing in here looks at it.
+        Whoever is informed; nothing in here looks at it.
     names : sequence of str
         Joints, as ``points`` has them.
     path, end : Bounds

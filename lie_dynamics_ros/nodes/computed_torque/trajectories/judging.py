@@ -1,4 +1,4 @@
-"""What becomes of a trajectory before it is followed: judged by all limits, slowed down where that is wished."""
+"""Checks of a trajectory before it is followed: against all limits, slowed down where that is wished."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BRAKE_SAMPLES = np.linspace(0.0, 0.999, 250)
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A trajectory that has been judged, for its beginning apart.
+    """A trajectory that has been checked, for its beginning apart.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class TrajectoryJudge:
         Of the drives.
     limits : MotionLimits
     efforts : bool
-        Whether efforts along the path are judged.
+        Whether efforts along the path are checked.
     policy : str
         One of `JUDGEMENTS`.
     stop_time : float
@@ -179,7 +179,7 @@ class TrajectoryJudge:
         return joined(points, after)
 
     def report(self, path: JointPath) -> Feasibility:
-        """Return what a path takes of all limits, whether efforts are judged here or not."""
+        """Return what a path takes of all limits, whether efforts are checked here or not."""
         return feasibility(self.model, path, self.limits, friction=self._friction)
 
     def slowed(self, path: JointPath) -> Retimed:

@@ -81,7 +81,7 @@ class TrajectoryPlayer:
     ----------
     jump : float
     judged : object
-        What trajectories are judged by now; one that waits is judged again where that is another object by then.
+        What trajectories are checked by now; one that waits is checked again where that is another object by then.
     dropped : list of tuple
         Start [ns], points and reason of trajectories that had waited and could not begin; the user takes them out.
     begun : list
@@ -166,7 +166,7 @@ class TrajectoryPlayer:
         whole: bool = True,
         lead: int = 0,
     ) -> None:
-        """Take in a trajectory that starts at a time [ns]; without ``whole`` it has been judged but for its beginning.
+        """Take in a trajectory that starts at a time [ns]; without ``whole`` it has been checked but for its beginning.
 
         Where it begins now and all is at rest, it begins ``lead`` [ns] later, as soon as an effort can act.
 
