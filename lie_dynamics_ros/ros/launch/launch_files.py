@@ -1,4 +1,4 @@
-"""What the launch files share: all arguments are checked before anything is started. Needs launch and launch_ros."""
+"""Shared parts of the launch files: arguments are checked before anything starts. Needs launch and launch_ros."""
 
 from __future__ import annotations
 
