@@ -28,7 +28,8 @@ TASKS = {
     ),
     "Energy and momentum": (
         "dynamics",
-        "kinetic_energy potential_energy momentum center_of_mass centroidal_momentum_matrix total_mass",
+        "kinetic_energy potential_energy momentum center_of_mass centroidal_momentum_matrix total_mass "
+        "center_of_mass_derivatives centroidal_momentum_derivatives",
     ),
     "Derivatives": (
         "derivatives",
@@ -50,7 +51,8 @@ TASKS = {
         "constrained_inverse_derivatives constrained_hybrid_derivatives ConstrainedDerivatives "
         "constrained_forward_sensitivity constrained_inverse_sensitivity constrained_hybrid_sensitivity "
         "ConstrainedSensitivity constraint_error constraint_jacobian constraint_bias constraint_quantities "
-        "loop_wrenches MotorDynamics platform_wrench PlatformWrench",
+        "loop_wrenches MotorDynamics platform_wrench PlatformWrench "
+        "constrained_travel_left",
     ),
     "Mechanisms and their tracking": ("closed_loop_tracking", "mechanism Mechanism ClosedLoopTracker"),
     "Stewart platforms": (
