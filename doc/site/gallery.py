@@ -11,8 +11,8 @@ from sphinx_gallery.scrapers import figure_rst
 
 PICTURES = "demo_output"
 GROUPS = {
-    "arms": ("Arms", "adaptive_payload controller_in_mujoco feasible_trajectory gravity_compensation hybrid_dynamics "
-             "optimal_motion torque_optimal_motion touch"),
+    "arms": ("Arms", "adaptive_payload controller_in_mujoco design_by_sensitivity feasible_trajectory "
+             "gravity_compensation hybrid_dynamics motion_capture optimal_motion torque_optimal_motion touch"),
     "models": ("Models and identification", "batch_evaluation from_bag identification urdf_torques"),
     "platforms": ("Stewart platforms", "stewart_calibration stewart_command stewart_fusion stewart_platform "
                   "stewart_tracking stewart_workspace"),
