@@ -1,4 +1,4 @@
-"""The papers' misprints that doc/papers.md lists: as printed the equation fails, put right it holds."""
+"""Misprints of benchmarks/reports/misprints.md: as printed the equation fails, put right it holds."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """Figures of the paper: its true pose, five initial states, settings, and the percentages of Tables 2 and 3.
 
-Source: Mathematics 2021, 9(7), 757. The misprints corrected here are listed in doc/stewart.md.
+Source: Mathematics 2021, 9(7), 757. The misprints corrected here: benchmarks/reports/stewart_paper.md.
 """
 
 from __future__ import annotations
