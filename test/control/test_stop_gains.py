@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.nodes.computed_torque.sensor_noise import white
+from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.lie_dynamics.control.position_steps import PositionSteps
+from lie_dynamics_ros.nodes.computed_torque.sensor_noise import PEAK_TO_PEAK, SensorNoise, white
 from lie_dynamics_ros.nodes.computed_torque.untold_inertia import HEAVIEST_UNTOLD, UntoldInertia
 
 PERIOD, LATE, DAMPING, FILTER = 0.002, 0.02, 16.0, 60.0
@@ -51,3 +53,11 @@ def test_noise_is_told_from_oscillation(rng):
     found = np.sqrt(white(products))
     assert (np.abs(found / noise - 1.0) < [0.15, 0.15, 0.35]).all()
     assert (products[0] / 6.0)[2] > 50.0 * noise**2  # what second differences alone would say
+
+
+def test_noise_is_found_in_states_whose_arrays_are_used_again(rng):
+    sensor, buffers, zero = SensorNoise(PositionSteps(3)), np.zeros((2, 3)), np.zeros(3)
+    for k in range(1000):
+        buffers[k % 2] = 0.01 * rng.standard_normal(3)
+        found, _ = sensor.swing(RobotState(k, zero, buffers[k % 2]), 0.001)
+    assert (np.abs(found / (0.01 * PEAK_TO_PEAK) - 1.0) < 0.4).all()

@@ -49,7 +49,7 @@ class SensorNoise:
         if state.filter_time:
             steps = self._steps.found
             return STEP_TO_PEAK * velocity_noise(state.filter_time, period) * steps, steps
-        self._last = [*self._last[-4:], state.velocity]
+        self._last = [*self._last[-4:], state.velocity.copy()]  # drivers may use their arrays again
         if len(self._last) < 5:
             return 0.0, 0.0
         v = np.array(self._last)
@@ -65,4 +65,5 @@ def white(products: Array) -> Array:
     """Return the variance (n,) of white noise beside one sine, by products (3, n) of second differences."""
     r0, r1, r2 = products
     b, c = 13.0 * r0 + 16.0 * r1 + 6.0 * r2, r0 * r0 + r0 * r2 - 2.0 * r1 * r1
-    return np.clip((b - np.sqrt(np.maximum(b * b - 40.0 * c, 0.0))) / 20.0, 0.0, r0 / 6.0)
+    found: Array = np.clip((b - np.sqrt(np.maximum(b * b - 40.0 * c, 0.0))) / 20.0, 0.0, r0 / 6.0)
+    return found
