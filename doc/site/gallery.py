@@ -20,7 +20,10 @@ GROUPS = {
 }  # fmt: skip
 """Titles of the groups, by their folders, and the scripts in them."""
 MECHANISMS = {"five_bar": "five-bar", "mechanisms": "delta", "machines": "3-RPS"}
-LINKS = {"torque_optimal_motion": 2, "closed_form_curvature": 3, "closed_form_geodesics": 3, "identification": 3}
+LINKS = {
+    "torque_optimal_motion": 2, "closed_form_curvature": 3, "closed_form_geodesics": 3, "identification": 3,
+    "design_by_sensitivity": 2,
+}  # fmt: skip
 """Of scripts whose machine is no Panda and no platform: the mechanism, or how many links a planar arm has."""
 
 
