@@ -12,6 +12,7 @@ from ...core.robot_options import Payload
 from ...lie_dynamics import ConstraintSet, Coupling, JointFriction, LieDynamicsError, Loop, Model
 from ...lie_dynamics.yaml_text import is_yaml_text
 from .friction_loading import load_friction
+from .mjcf_process import compile_mjcf
 from .model_loading import format_of, load_model_with_loops
 from .robot_description import locate
 
@@ -55,7 +56,7 @@ def load_constraints(
     couplings: list[Coupling] = []
     try:
         kind = format_of(description)
-        sets = [ConstraintSet.from_mjcf(model, description)] if kind == "MJCF" else []
+        sets = [ConstraintSet.from_mjcf(model, compile_mjcf(description))] if kind == "MJCF" else []
         if kind == "SDF":
             sets.append(ConstraintSet.from_sdf(model, description, max_size=len(description), robot=sdf_model or None))
         if source.strip():

@@ -12,6 +12,7 @@ from ...core.errors import ParameterError
 from ...core.setting import Setting
 from ...lie_dynamics import Model
 from ...lie_dynamics.texts import quoted
+from .mjcf_process import compile_mjcf
 from .robot_description import check_text
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def load_model_with_loops(description: str, values: Mapping[str, Any], logger: L
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if kind == "MJCF":
-            model = Model.from_mjcf(description)
+            model = Model.from_mjcf(compile_mjcf(description))
         else:
             check = values["inertia_check"]
             model = Model.from_sdf(description, inertia_check=check, max_size=len(description), model=chosen or None)

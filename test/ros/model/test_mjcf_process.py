@@ -1,0 +1,44 @@
+"""MJCF of a node is compiled in a process: what never ends is refused, and what is refused has MuJoCo's words."""
+
+import os
+
+import pytest
+
+from lie_dynamics_ros.lie_dynamics import DescriptionError
+from lie_dynamics_ros.ros.model import mjcf_process
+
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
+BODY = "<body><joint type='hinge' name='j'/><geom size='1'/></body>"
+
+
+def test_a_model_comes_back_whole():
+    text = f"<mujoco model='one'><worldbody>{BODY}</worldbody></mujoco>"
+    found, expected = mjcf_process.compile_mjcf(text), mujoco.MjModel.from_xml_string(text)
+    assert bytes(found.names) == bytes(expected.names) and (found.body_mass == expected.body_mass).all()
+
+
+def test_files_that_do_not_answer_are_given_up(tmp_path):
+    os.mkfifo(tmp_path / "fifo.xml")
+    with pytest.raises(DescriptionError, match="does not answer, as a FIFO"):
+        mjcf_process.compile_mjcf(f"<mujoco><include file='{tmp_path / 'fifo.xml'}'/></mujoco>")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"<mujoco><worldbody><replicate count='2000000000'>{BODY}</replicate></worldbody></mujoco>", "at most 100000"),
+        ("<mujoco><unknown/></mujoco>", "MuJoCo says: .*unknown"),
+        ("<mujoco>\ud800</mujoco>", "lone surrogate"),
+    ],
+)
+def test_refusals(text, words):
+    with pytest.raises(DescriptionError, match=words):
+        mjcf_process.compile_mjcf(text)
+
+
+def test_what_takes_too_long_or_too_much_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(mjcf_process, "PROCESSOR_TIME", 1)
+    inner = tmp_path / "inner.xml"
+    inner.write_text(f"<mujoco><worldbody><replicate count='2000000000'>{BODY}</replicate></worldbody></mujoco>")
+    with pytest.raises(DescriptionError, match="more than 256 MB of memory or 1 s"):
+        mjcf_process.compile_mjcf(f"<mujoco><include file='{inner}'/></mujoco>")
