@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pytest
 
+from lie_dynamics_ros.lie_dynamics import stewart
 from lie_dynamics_ros.lie_dynamics.stewart.study import __main__ as command
 from lie_dynamics_ros.lie_dynamics.stewart.study import basins, paper, report, tables
 from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
@@ -111,3 +112,17 @@ def test_progress_counts_to_the_end():
         bar.step("half of a half")
     assert stream.getvalue().startswith("\r[########........................]  25%")
     assert stream.getvalue().endswith("\n")
+
+
+def test_the_lengths_of_the_case_have_four_real_poses_and_the_branch_lies_across_a_singularity():
+    platform = stewart.reference_platform()
+    poses = stewart.assembly_modes(platform, platform.leg_lengths(paper.TRUE_POSE)).poses
+
+    def determinant(pose):
+        return np.linalg.det(np.transpose([platform.leg_rates(pose, unit) for unit in np.eye(6)]))
+
+    nearest = [np.abs(poses - pose).max(axis=(1, 2)).argmin() for pose in (paper.TRUE_POSE, paper.BRANCH_POSE)]
+    true, branch = poses[nearest]
+    assert len(poses) == 4 and np.allclose(true, paper.TRUE_POSE, atol=1e-9)
+    assert np.allclose(branch, paper.BRANCH_POSE, atol=1e-3)
+    assert np.sign(determinant(true)) == -np.sign(determinant(branch))
