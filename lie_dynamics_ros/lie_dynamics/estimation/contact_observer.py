@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +65,47 @@ class ContactState:
     touching: bool
     begun: bool
     ended: bool
+
+
+@dataclass(eq=False, slots=True)
+class _Run:
+    """States without a gap: the last of them as `judge_windows` has them, and what it writes.
+
+    `sum` and `time` are those of now, `rates` those of the last state; of `past`, times and states of late efforts;
+    `quiet_since` when something was last felt, and `taught` the number of the state up to which was learned.
+    """
+
+    momenta: Array
+    masses: Array
+    sums: Array
+    times: Array
+    positions: Array
+    sum: Array
+    time: Array
+    statistic: Array
+    missed: Array
+    cover: Array
+    learned: Array
+    work: Array
+    settings: Array
+    _: KW_ONLY
+    rates: Array | None = None
+    past: deque[tuple[float, Array, Array]] = field(default_factory=deque)
+    count: int = 0
+    skipped: float = 0.0
+    quiet_since: float = np.inf
+    touching: bool = False
+    taught: int = 0
+
+    @classmethod
+    def of(cls, model: Model) -> _Run:
+        """Return one without states."""
+        n, w = model.nv, len(WINDOWS)
+        shapes = (
+            (_SIZE, n), (_SIZE, n, n), (_SIZE, n, wk.N_SUMS), (_SIZE, wk.N_TIMES), (_SIZE, model.nq), (n, wk.N_SUMS),
+            (wk.N_TIMES,), (w,), (w, n), (w, n, n), (n, 4), (n, n + 1), (wk.N_SETTINGS,),
+        )  # fmt: skip
+        return cls(*(np.zeros(shape) for shape in shapes))
 
 
 class ContactObserver:
@@ -171,24 +212,14 @@ class ContactObserver:
 
     def restart(self) -> None:
         """Begin afresh at the next state, as after a gap; what was learned is kept."""
-        n = self.model.nv
-        self._momenta, self._masses = np.zeros((_SIZE, n)), np.zeros((_SIZE, n, n))
-        self._sums, self._times = np.zeros((_SIZE, n, wk.N_SUMS)), np.zeros((_SIZE, wk.N_TIMES))
-        self._positions = np.zeros((_SIZE, self.model.nq))
-        self._count, self._skipped = 0, 0.0
-        self._sum: Array = np.zeros((n, wk.N_SUMS))
-        self._time: Array = np.zeros(wk.N_TIMES)
-        self._rates: Array | None = None
-        self._work = np.zeros((n, n + 1)), np.zeros((n, 4))
-        self._past: deque[tuple[float, Array, Array]] = deque()
-        self._quiet_since, self._touching, self._learned = np.inf, False, 0
+        self._run = _Run.of(self.model)
         self._drift.restart()
-        self.acceleration: Array = np.zeros(n)
+        self.acceleration: Array = np.zeros(self.model.nv)
 
     @property
     def drift(self) -> Array:
         """Offsets and dry friction that were learned, shape (nv, 2) [N m, N]."""
-        return self._drift.at(self._time[wk.NOW])[0]
+        return self._drift.at(self._run.time[wk.NOW])[0]
 
     def update(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, period: float | None = None
@@ -209,7 +240,7 @@ class ContactObserver:
         InputError
             For arrays that do not fit, numbers that are not finite, and periods that are not positive.
         """
-        model, n = self.model, self.model.nv
+        model, run, n = self.model, self._run, self.model.nv
         step = self.noise.period if period is None else _positive(period)
         tau = np.asarray(tau, np.float64)
         if tau.shape != (n,) or not np.isfinite(tau).all():
@@ -219,7 +250,7 @@ class ContactObserver:
         if self._delay:
             earlier = self._earlier(x, v, step)
             if earlier is None:
-                self._skipped += step
+                run.skipped += step
                 return None
             x, v = earlier
         mass, momentum, known = momentum_terms(model, x, v)
@@ -228,17 +259,17 @@ class ContactObserver:
         rates = np.empty((n, sk.N_RATES))
         if sk.rates_at(v, effort, known, momentum, self._joints, rates):
             raise InputError(f"qd, tau: no state of a robot has momenta or torques beyond {sk.LARGEST:g}", name="qd")
-        step, self._skipped = step + self._skipped, 0.0
-        if self._rates is not None:
+        step, run.skipped = step + run.skipped, 0.0
+        if run.rates is not None:
             more = self._more(step)
             settings = np.array([step, more, (GAP - 1.0) * self._usual, self._as_held])
-            sk.add_step(settings, self._rates, rates, self._sum, self._time)
-        self._rates = rates
-        place = self._count % _SIZE
-        self._momenta[place], self._masses[place], self._sums[place] = momentum, mass, self._sum
-        self._times[place], self._positions[place] = self._time, x
-        self._count += 1
-        return self._judge() if self._count > WINDOWS[0] else None
+            sk.add_step(settings, run.rates, rates, run.sum, run.time)
+        run.rates = rates
+        place = run.count % _SIZE
+        run.momenta[place], run.masses[place], run.sums[place] = momentum, mass, run.sum
+        run.times[place], run.positions[place] = run.time, x
+        run.count += 1
+        return self._judge() if run.count > WINDOWS[0] else None
 
     def _more(self, step: float) -> float:
         """Return by how much a step is longer than the usual one, the median of those so far; zero for even ones."""
@@ -253,7 +284,7 @@ class ContactObserver:
 
     def _earlier(self, q: Array, qd: Array, step: float) -> tuple[Array, Array] | None:
         """Return the state of `effort_delay` ago, on the straight line between the two about it; None in a gap."""
-        past, model = self._past, self.model
+        past, model = self._run.past, self.model
         past.append((past[-1][0] + step if past else 0.0, q.copy(), qd.copy()))
         wanted = past[-1][0] - self._delay
         if past[0][0] > wanted:
@@ -267,62 +298,63 @@ class ContactObserver:
         return model.integrate(x, part * model.difference(x, y)), v + part * (w - v)
 
     def _judge(self) -> ContactState:
-        now = float(self._time[wk.NOW])
+        run, noise = self._run, self.noise
+        now = float(run.time[wk.NOW])
         drift, certainty = self._drift.at(now)
-        n, noise = self.model.nv, self.noise
-        statistic, missed, cover = np.zeros(len(WINDOWS)), np.empty((len(WINDOWS), n)), np.empty((len(WINDOWS), n, n))
-        work, learned = self._work
+        settings = run.settings
+        settings[0], settings[1], settings[2] = run.count, noise.period, self._part
         w = wk.judge_windows(
-            np.array([self._count, noise.period, self._part]),
+            settings,
             _SIZES,
-            self._momenta,
-            self._masses,
-            self._sums,
-            self._times,
+            run.momenta,
+            run.masses,
+            run.sums,
+            run.times,
             noise.velocity,
             noise.impulse,
             drift,
             certainty,
             self._drift.unexplained,
-            statistic,
-            missed,
-            cover,
-            learned,
-            work,
+            run.statistic,
+            run.missed,
+            run.cover,
+            run.learned,
+            run.work,
         )
         if w < 0:
             raise InputError("qd, tau: the covariance of what the model misses is not positive definite", name="qd")
-        evidence = max(statistic.tolist()) / self.threshold
-        was = self._touching
+        evidence = max(run.statistic.tolist()) / self.threshold
+        was = run.touching
         if evidence > 1.0:
-            self._quiet_since, self._touching = now, True
-        elif was and now - self._quiet_since > self._release:
-            self._touching = False
+            run.quiet_since, run.touching = now, True
+        elif was and now - run.quiet_since > self._release:
+            run.touching = False
         if self._drift.active:
-            self._learn(now, learned, evidence)
+            self._learn(now, evidence)
         k = min(self._chosen, w - 1)
         size = WINDOWS[k]
-        span = now - self._times[(self._count - 1 - size) % _SIZE, wk.NOW]
-        middle = (self._count - 1 - size // 2) % _SIZE
+        span = now - float(run.times[(run.count - 1 - size) % _SIZE, wk.NOW])
+        middle = (run.count - 1 - size // 2) % _SIZE
         return ContactState(
-            missed[k] / span,
-            cover[k] / span**2,
-            self._positions[middle].copy(),
-            float(now - self._times[middle, wk.NOW]) + self._delay,
+            run.missed[k] / span,
+            run.cover[k] / span**2,
+            run.positions[middle].copy(),
+            float(now - run.times[middle, wk.NOW]) + self._delay,
             evidence,
-            self._touching,
-            self._touching and not was,
-            was and not self._touching,
+            run.touching,
+            run.touching and not was,
+            was and not run.touching,
         )
 
-    def _learn(self, now: float, learned: Array, evidence: float) -> None:
+    def _learn(self, now: float, evidence: float) -> None:
         """Learn from windows that share no state, while nothing is felt."""
-        if evidence > QUIET or self._touching:
-            self._learned = self._count  # nor from windows that reach back to this
-        if self._count - self._learned >= _SIZE:
-            self._learned = self._count
-            over = self._sum - self._sums[(self._count - _SIZE) % _SIZE]
-            gone, noise, held, part = learned.T
+        run = self._run
+        if evidence > QUIET or run.touching:
+            run.taught = run.count  # nor from windows that reach back to this
+        if run.count - run.taught >= _SIZE:
+            run.taught = run.count
+            over = run.sum - run.sums[(run.count - _SIZE) % _SIZE]
+            gone, noise, held, part = run.learned.T
             lasting = self._all_held * held**2 + part
             features = over[:, [wk.OFFSET, wk.DRY]]
             self._drift.learn(now, gone, noise, lasting, features)

@@ -50,6 +50,8 @@ class Drift:
 
     def at(self, now: float) -> tuple[Array, Array]:
         """Return values (n, 2) and covariances (n, 2, 2) at a time [s], not before that of the last `learn`."""
+        if not self.active:
+            return self._value, self._covariance
         kept = math.exp(-(now - self._at) / self._forget_time)
         covariance = kept**2 * self._covariance
         covariance.reshape(-1, 4)[:, ::3] += (1.0 - kept**2) * self._variance

@@ -8,7 +8,21 @@ import numpy.typing as npt
 from numpy import float64
 
 from ...engine.compile import kernel
-from .windows import DRY, EFFORT, GAPS, HELD, IMPULSE, LASTING, NOW, OFFSET, SQUARES, UNEVEN
+from .windows import (
+    DRY,
+    EFFORT,
+    GAPS,
+    HELD,
+    IMPULSE,
+    LASTING,
+    LONGER,
+    NOW,
+    OFFSET,
+    SHORT_DRY,
+    SQUARES,
+    UNEVEN,
+    UNEVEN_DRY,
+)
 
 Array = npt.NDArray[float64]
 
@@ -46,7 +60,12 @@ def add_step(settings: Array, before: Array, rates: Array, sums: Array, time: Ar
     step, more = settings[STEP], settings[MORE]
     lasts = max(step, step - more)
     for i in range(rates.shape[0]):
-        for c in range(1, OWN):
+        side = 0.5 * (rates[i, DRY] + before[i, DRY])
+        sums[i, OFFSET] += step
+        sums[i, DRY] += step * side
+        sums[i, UNEVEN_DRY] += more * side
+        sums[i, SHORT_DRY] += (lasts - step) * side
+        for c in range(HELD, OWN):
             sums[i, c] += lasts * 0.5 * (rates[i, c] + before[i, c])
         mean = 0.5 * (rates[i, IMPULSE] + before[i, IMPULSE])
         mean += settings[AS_HELD] * 0.5 * (rates[i, OWN] - before[i, OWN])
@@ -58,4 +77,5 @@ def add_step(settings: Array, before: Array, rates: Array, sums: Array, time: Ar
     time[NOW] += step
     time[SQUARES] += step * step
     time[LASTING] += lasts
+    time[LONGER] += more
     return 0

@@ -7,11 +7,12 @@ from ...engine.compile import kernel, outline
 from ...engine.symmetric import factorize, solve_factorized
 
 #: Sums over time of what acts on a joint: efforts with what the model knows, one, the direction of its motion, what it
-#: may hold at rest, size of efforts; the variance of what may have happened in gaps; and what the first would have less
-#: if all steps had lasted as long as usual.
-IMPULSE, OFFSET, DRY, HELD, EFFORT, GAPS, UNEVEN, N_SUMS = range(8)
-#: Of the times (states, 3): since the beginning, of squared steps, and of steps no shorter than usual.
-NOW, SQUARES, LASTING, N_TIMES = range(4)
+#: may hold at rest, size of efforts; the variance of what may have happened in gaps; and what the first and the third
+#: would have less if all steps had lasted as long as usual, and the third more if none had been shorter.
+IMPULSE, OFFSET, DRY, HELD, EFFORT, GAPS, UNEVEN, UNEVEN_DRY, SHORT_DRY, N_SUMS = range(10)
+#: Of the times (states, N_TIMES): since the beginning, of squared steps, of steps no shorter than usual, and of what
+#: they are longer than usual.
+NOW, SQUARES, LASTING, LONGER, N_TIMES = range(5)
 #: Settings: states so far, period of the noise, part of the efforts that is missed.
 COUNT, PERIOD, PART, N_SETTINGS = range(4)
 #: Noise of velocities over a window is that of the window that lasts as long, to this factor.
@@ -99,10 +100,12 @@ def judge_windows(
         for i in range(n):
             for j in range(i + 1):
                 S[i, j] = squares * impulse[w, i, j]
+        longer = times[here, LONGER] - times[first, LONGER]
         for i in range(n):  # stamps may be off by what steps are uneven, as when states have waited
-            uneven = sums[here, i, UNEVEN] - sums[first, i, UNEVEN]
+            a, b = sums[here, i], sums[first, i]
+            work[i, n] = a[UNEVEN] - b[UNEVEN] + longer * drift[i, 0] + (a[UNEVEN_DRY] - b[UNEVEN_DRY]) * drift[i, 1]
             for j in range(i + 1):
-                S[i, j] += uneven * (sums[here, j, UNEVEN] - sums[first, j, UNEVEN])
+                S[i, j] += work[i, n] * work[j, n]
         add_congruence(masses[here], velocity[other], n, work, S)
         add_congruence(masses[first], velocity[other], n, work, S)
         for i in range(n):
@@ -112,10 +115,11 @@ def judge_windows(
             gone = momenta[here, i] - momenta[first, i] - (a[IMPULSE] - b[IMPULSE])
             S[i, i] += a[GAPS] - b[GAPS]
             learned[i, 0], learned[i, 1], learned[i, 2], learned[i, 3] = gone, S[i, i], held, effort * effort
+            missed[w, i] = gone - offset * drift[i, 0] - dry * drift[i, 1]
+            offset, dry = span, dry + a[SHORT_DRY] - b[SHORT_DRY]  # what is not known goes on for a usual step or more
             known = offset * offset * certainty[i, 0, 0] + 2.0 * offset * dry * certainty[i, 0, 1]
             known += dry * dry * certainty[i, 1, 1] + span * span * unexplained[i]
             S[i, i] += known + held * held + effort * effort
-            missed[w, i] = gone - offset * drift[i, 0] - dry * drift[i, 1]
             work[i, n] = missed[w, i]
         for i in range(n):
             for j in range(i + 1):
