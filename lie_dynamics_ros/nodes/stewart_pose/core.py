@@ -97,6 +97,9 @@ class StewartPoseCore:
         What became of the last lengths; None before the first.
     tracked : FollowedPose or None
         The last good pose; None before the first.
+    contradiction : float
+        Largest jump of a length that was out of reach since the start [m, or rad for rotary legs]: from then on lengths
+        count as known no better than that, whichever they are.
 
     Raises
     ------
@@ -112,6 +115,7 @@ class StewartPoseCore:
         self.tracked: FollowedPose | None = None
         self._tracker: PoseTracker | None = None
         self._since: int | None = None  # time of the last lengths that were followed [ns]
+        self.contradiction = 0.0
         self.options = options
         self._require_start()
         self._prepare()
@@ -158,7 +162,7 @@ class StewartPoseCore:
     def forget(self) -> None:
         """Forget where the platform is: the next lengths are followed from the start pose."""
         self.last = self.tracked = None
-        self._since = None
+        self._since, self.contradiction = None, 0.0
         pose = self.start_pose
         self._tracker = None if pose is None else self._tracker_at(pose)
 
@@ -178,7 +182,7 @@ class StewartPoseCore:
         if other.tracked is None or other._tracker is None:
             other.forget()
         else:
-            other._tracker = other._tracker.with_options(leg_noise=_noise(options), max_steps=options.max_steps)
+            other._tracker = other._tracker.with_options(leg_noise=other._deviations, max_steps=options.max_steps)
         return other
 
     def _tracker_at(self, pose: Array, known: bool = True) -> PoseTracker:
@@ -231,10 +235,26 @@ class StewartPoseCore:
         tracked = self.last = self._tracker.update(lengths, state.rates, dt=dt)
         if tracked.valid or self._since is not None:
             self._since = stamp
+        if tracked.status is TrackingStatus.OUT_OF_REACH:
+            self._doubt(lengths)
         if self.withheld(tracked):
             return PoseAnswer(state, tracked, MessageError(KINDS[tracked.status], self.describe(tracked)))
         self.tracked = tracked
         return PoseAnswer(state, tracked, None)
+
+    def _doubt(self, lengths: Array) -> None:
+        """Know lengths no better than by what they jumped: that one of them was, or is, wrong by as much."""
+        assert self._tracker is not None
+        before = self.tracked.lengths if self.tracked else self.platform.motor_positions(self._tracker.pose)
+        jump = float(np.abs(lengths - before).max())
+        if np.isfinite(jump) and jump > self.contradiction:
+            self.contradiction = jump
+            self._tracker = self._tracker.with_options(leg_noise=self._deviations, max_steps=self.options.max_steps)
+
+    @property
+    def _deviations(self) -> Array:
+        """Standard deviations (6,) of the lengths, with what has refuted the start."""
+        return np.asarray(np.hypot(np.broadcast_to(self.options.leg_noise, LEGS), self.contradiction))
 
     def _begun(self, tracker: PoseTracker, lengths: Array) -> PoseTracker:
         """Tracker at the pose to which the first lengths lead straight from the start pose.
