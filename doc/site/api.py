@@ -36,8 +36,7 @@ TASKS = {
         "inverse_dynamics_derivatives forward_dynamics_derivatives hybrid_dynamics_derivatives bias_force_derivatives "
         "gravity_force_derivatives Parameter inverse_dynamics_sensitivity forward_dynamics_sensitivity "
         "hybrid_dynamics_sensitivity torque_regressor inverse_dynamics_second_derivatives "
-        "forward_dynamics_second_derivatives hybrid_dynamics_second_derivatives center_of_mass_derivatives "
-        "centroidal_momentum_derivatives",
+        "forward_dynamics_second_derivatives hybrid_dynamics_second_derivatives",
     ),
     "Geometry": (
         "closed_form",
@@ -55,10 +54,7 @@ TASKS = {
         "loop_wrenches MotorDynamics platform_wrench PlatformWrench "
         "constrained_travel_left",
     ),
-    "Mechanisms and their tracking": (
-        "closed_loop_tracking",
-        "mechanism Mechanism ClosedLoopTracker constrained_travel_left",
-    ),
+    "Mechanisms and their tracking": ("closed_loop_tracking", "mechanism Mechanism ClosedLoopTracker"),
     "Stewart platforms": (
         "stewart",
         "StewartPlatform StewartTracker assembly_modes solve_forward_kinematics",
