@@ -14,6 +14,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ElementTree.parse(ROOT / "package.xml").getroot()
 INTERFACES = ElementTree.parse(ROOT / "lie_dynamics_interfaces/package.xml").getroot()
+PROJECT = (ROOT / "pyproject.toml").read_text()
+TYPED = (ROOT / "lie_dynamics_ros/lie_dynamics/py.typed").exists()
 ROSDEP_KEYS = {
     *("python3-hypothesis", "python3-matplotlib", "python3-numba", "python3-numpy", "python3-pytest"),
     *("python3-pytest-benchmark", "python3-pytest-xdist", "python3-scipy", "python3-sympy", "python3-yaml"),
@@ -76,6 +78,25 @@ def test_the_same_facts_everywhere(described):
     maintainers = [root.find("maintainer") for root in (PACKAGE, INTERFACES)]
     assert {maintainer.text for maintainer in maintainers} == {described["maintainer"], described["author"]}
     assert len({maintainer.get("email") for maintainer in maintainers}) == 1
+
+
+def test_badges_are_true(described):
+    page = (ROOT / "README.md").read_text()
+    badges = dict(re.findall(r"^!\[([\w ]+): (.+)\]\(doc/figures/badges/", page, re.MULTILINE))
+    for path in (ROOT / "doc/figures/badges").glob("*.svg"):
+        name, _, value = ElementTree.parse(path).getroot().get("aria-label").partition(": ")
+        assert badges.pop(name) == value
+        facts = {
+            "License": lambda: described["license"],
+            "Python": lambda: "3.10 to 3.13" if described["python_requires"] == ">=3.10,<3.14" else "",
+            "ROS 2": lambda: re.search(
+                r'^supported="(\w+) \(default\), (\w+)"', (ROOT / "tools/environment.sh").read_text(), re.MULTILINE
+            ).expand(r"\1, \2").title(),
+            "Typed": lambda: "mypy strict" if re.search("^strict = true$", PROJECT, re.MULTILINE) and TYPED else "",
+            "Runs on hardware": lambda: "none on record",
+        }  # fmt: skip
+        assert facts[name]() == value
+    assert not badges
 
 
 def test_what_is_imported_is_named_and_nothing_else():

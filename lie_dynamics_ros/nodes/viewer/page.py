@@ -17,10 +17,12 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import ConfigurationError
+from ...lie_dynamics import forward_kinematics
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import shortened
 from .picture import BAD, DOUBTFUL, GOOD, ContactView, Effort, Picture, PlatformView, ReportView, Robot
 from .replay import PATH, REPLAY_LINK, Replay, outline, quaternion
+from .shapes import LARGEST
 
 # The texts, tables and bars beside the scene, as HTML in which all that comes from elsewhere is escaped.
 
@@ -139,9 +141,11 @@ PORTS = 100
 GREY, BLUE, RED = (134, 142, 150), (51, 128, 230), (201, 42, 42)
 LEVELS = ((43, 138, 62), (230, 119, 0), RED)
 CAMERA = np.array([0.65, -0.57, 0.37])
-"""Where the camera stands, seen from the middle of what there is; a unit more or less."""
+"""Position of the camera, from the middle of what is reached, over the diameter of that."""
 ASIDE = 0.15 * np.array([-CAMERA[1], CAMERA[0], 0.0])
 """How far beside the middle the camera looks, for the panel covers the right side of the page."""
+REACH_POSES = 32
+"""Random poses whose bounds the camera shows."""
 FLOOR_SIZES = 6.0
 """Width of the floor, in sizes of what stands on it."""
 PALETTE = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b",
@@ -216,7 +220,8 @@ class Page:
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
         scene.add_frame("/origin", axes_length=0.15, axes_radius=0.004)
         self._arrow = scene.add_arrows("/contact", np.zeros((1, 2, 3)), RED, visible=False)
-        self._fit(np.array([[-0.5, -0.5, 0.0], [0.5, 1.2, 1.0]]))
+        self._reach = np.zeros((0, 3))
+        self._fit(np.array([[-0.5, -0.5, 0.0], [0.5, 1.2, 1.0]]), self._reach)
         self._texts = {"state": gui.add_html("")}
         gui.add_html(_block(REPLAY_LINK))
         for name in ("efforts", "platform", "contact", "diagnostics"):
@@ -245,7 +250,7 @@ class Page:
                 self._draw_platform(picture.platform)
             if self._fitted != (picture.poses is not None, picture.platform is not None):
                 self._fitted = picture.poses is not None, picture.platform is not None
-                self._fit(extent(picture, self._place))
+                self._fit(extent(picture, self._place), self._reach)
             touched = picture.contact is not None and picture.contact.arrow is not None
             if touched:
                 self._arrow.points = picture.contact.arrow[None].astype(np.float32)
@@ -268,18 +273,18 @@ class Page:
         if len(data) == len(self._plot.data):
             self._plot.data = tuple(np.ascontiguousarray(row, dtype=float) for row in data)
 
-    def _fit(self, points: Array) -> None:
-        """Put the floor under points (k, 3), and the camera so that a page that opens, or is reset, shows them all."""
+    def _fit(self, points: Array, reach: Array) -> None:
+        """Put the floor under points (k, 3); the camera of a page that opens, or is reset, sees them and `reach`."""
         if not len(points):
             return
-        low, high = points.min(axis=0), points.max(axis=0)
-        middle, size = 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 1e-3)
+        low, middle, size = bounds(points)
         cell = 10.0 ** np.round(np.log10(size / 8.0))
         floor = (float(middle[0]), float(middle[1]), float(low[2]))
         self._server.scene.add_grid(
             "/grid", width=FLOOR_SIZES * size, height=FLOOR_SIZES * size, cell_size=float(cell), position=floor
         )
         camera = self._server.initial_camera
+        _, middle, size = bounds(np.concatenate([points, reach]))
         middle = middle + size * ASIDE
         camera.position, camera.look_at = tuple((middle + size * CAMERA).tolist()), tuple(middle.tolist())
 
@@ -294,6 +299,7 @@ class Page:
             self._plot.remove()
         self._robot, self._root, self._plot, self._faded, self._fitted = robot, None, None, False, None
         self._bodies, self._meshes = [], []
+        self._reach = np.zeros((0, 3)) if robot is None else reach_of(robot)
         self._replay.clear()
         if robot is None:
             return
@@ -345,15 +351,41 @@ def extent(picture: Picture, place: Array) -> Array:
     """Return points (k, 3) that bound what a picture shows in the world: the robot, its base, and the platform."""
     points = [np.zeros((0, 3))]
     if picture.robot is not None and picture.poses is not None:
-        points.append(np.zeros((1, 3)))
-        for shape in picture.robot.shapes:
-            pose = np.eye(4) if shape.body < 0 else picture.poses[shape.body]
-            ends = np.array([shape.surface.vertices.min(axis=0), shape.surface.vertices.max(axis=0)])
-            corners = ends[np.indices((2, 2, 2)).reshape(3, -1).T, range(3)]
-            points.append(corners @ pose[:3, :3].T + pose[:3, 3])
+        points += [np.zeros((1, 3)), corners_of(picture.robot, picture.poses)]
     if picture.platform is not None:
         points.append(picture.platform.points.reshape(-1, 3) + place)
     return np.concatenate(points)
+
+
+def corners_of(robot: Robot, poses: Array) -> Array:
+    """Return the corners (k, 3) of boxes around all shapes of a robot, with its bodies at poses (n_bodies, 4, 4)."""
+    points = [np.zeros((0, 3))]
+    for shape in robot.shapes:
+        pose = np.eye(4) if shape.body < 0 else poses[shape.body]
+        ends = np.array([shape.surface.vertices.min(axis=0), shape.surface.vertices.max(axis=0)])
+        corners = ends[np.indices((2, 2, 2)).reshape(3, -1).T, range(3)]
+        points.append(corners @ pose[:3, :3].T + pose[:3, 3])
+    return np.concatenate(points)
+
+
+def reach_of(robot: Robot) -> Array:
+    """Return points (k, 3) that the robot's shapes reach, in `REACH_POSES` random poses within its limits."""
+    model, rng, points = robot.model, np.random.default_rng(0), [np.zeros((0, 3))]
+    moving = np.zeros(model.nq, dtype=bool)  # joints with several coordinates are drawn at zero
+    for joint in model.joints:
+        moving[joint.q_slice] = joint.q_slice.stop == joint.q_slice.start + 1
+    for _ in range(REACH_POSES):
+        poses = forward_kinematics(model, np.where(moving, model.random(rng), model.neutral()))
+        if np.isfinite(poses).all() and np.abs(poses).max(initial=0.0) <= LARGEST:
+            points.append(corners_of(robot, poses))
+    return np.concatenate(points)
+
+
+def bounds(points: Array) -> tuple[Array, Array, float]:
+    """Return the lowest corner of the box around points (k, 3), its middle, and the diameter of a sphere there [m]."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle = 0.5 * (low + high)
+    return low, middle, max(2.0 * float(np.linalg.norm(points - middle, axis=1).max()), 1e-3)
 
 
 def free_port(address: str, port: int) -> int:

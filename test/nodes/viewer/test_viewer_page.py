@@ -124,13 +124,26 @@ def test_the_floor_is_under_what_is_shown_and_the_camera_sees_it(shown):
     until(watcher, lambda: "/grid" in watcher.nodes, "the floor")
     lowest = points[:, 2].min()
     until(watcher, lambda: abs(watcher.nodes["/grid"]["position"][2] - lowest) < 1e-6, "the floor under the robot")
-    camera = shown.page._server.initial_camera
-    away, size = camera.position - camera.look_at, np.ptp(points, axis=0)
-    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))  # which is seen beside the panel, not behind it
-    assert 0.05 * np.linalg.norm(size) < np.linalg.norm(camera.look_at - middle) < 0.15 * np.linalg.norm(size)
-    for point in points:  # within the cone of half the field of view
-        ray = point - camera.position
-        assert np.dot(ray, -away) > np.cos(0.5 * camera.fov) * np.linalg.norm(ray) * np.linalg.norm(away), size
+    assert_seen(shown.page._server.initial_camera, points)
+
+
+def assert_seen(camera, points):
+    """All points are within the cone of half the field of view."""
+    ahead = camera.look_at - camera.position
+    for ray in points - camera.position:
+        assert np.dot(ray, ahead) > np.cos(0.5 * camera.fov) * np.linalg.norm(ray) * np.linalg.norm(ahead)
+
+
+def test_an_arm_that_was_folded_when_the_page_opened_stays_in_view(shown):
+    shown.core.use(robot_of(ARM))
+    shown.core.take_states(ARM_JOINTS, [0.0, -1.2, 0.0, -2.9, 0.0, 2.0, 0.0], (), 0.0)
+    shown.draw()
+    camera, size = shown.page._server.initial_camera, np.linalg.norm(np.ptp(extent(shown.core.picture(0.1), PLACE), 0))
+    assert np.linalg.norm(camera.look_at - camera.position) < 3.0 * size  # near enough for its shapes to be seen
+    for turn in (-2.5, 0.0, 2.5):
+        for lift in (0.0, 1.2):
+            shown.core.take_states(ARM_JOINTS, [turn, lift, 0.0, -0.2, 0.0, 1.8, 0.0], (), 0.0)
+            assert_seen(camera, extent(shown.core.picture(0.1), PLACE))
 
 
 def asked(url, host, *origin, upgrade=False):
