@@ -161,7 +161,8 @@ class RobotOptions:
 
     def apply(self, model: Model) -> Model:
         """Return the model with all this included; raises ParameterError where that cannot be."""
-        model = self.with_rotors(model).with_joint_terms(armature=True, damping=self.damping, friction=self.friction)
+        losses = {"damping": self.damping, "friction": self.friction}
+        model = self.with_rotors(model).with_joint_terms(armature=True, springs=True, **losses)
         return self.payload.put_on(model).with_gravity(self.gravity)
 
     def with_rotors(self, model: Model) -> Model:

@@ -1,4 +1,4 @@
-"""Damping and dry friction of the joints, and rotors of free joints, for models that include them."""
+"""Damping, dry friction and springs of the joints, and rotors of free joints, for models that include them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,20 @@ _ROUND_OFF = 2e-15
 
 
 def joint_losses(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
-    """Return what damping and dry friction take, d qd + f sign(qd), (..., nv); no friction at rest.
+    """Return what damping, dry friction and springs take, d qd + f sign(qd) + k (q - q0), (..., nv).
 
-    Along the position of a free joint it is R^T f sign(R v), v the velocity in the body frame: friction along the axes
-    in which the position is counted.
+    There is no friction at rest. Along the position of a free joint it is R^T f sign(R v), v the velocity in the body
+    frame: friction along the axes in which the position is counted.
     """
     if model.actuation_terms is None:
         return np.zeros(np.shape(qd))
+    damped = np.asarray(model.actuation_terms.damping * np.asarray(qd) + _dry(model, q, qd))
+    return _add_springs(model, q, damped) if model.actuation_terms.springs else damped
+
+
+def _dry(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     terms, rate = model.actuation_terms, np.asarray(qd)
+    assert terms is not None
     dry = terms.friction * np.sign(rate.real)
     if terms.sliding:
         configuration = shaped(q, model.nq, "q", model)
@@ -35,7 +41,24 @@ def joint_losses(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
         for at, R in orientations(terms.sliding, configuration):
             sides = _sides(R, rate[..., at])
             dry[..., at] = (np.swapaxes(R, -1, -2) @ (terms.friction[at] * sides)[..., None])[..., 0]
-    return np.asarray(terms.damping * rate + dry)
+    return np.asarray(dry)
+
+
+def _add_springs(model: Model, q: npt.ArrayLike, forces: Array) -> Array:
+    assert model.actuation_terms is not None
+    place = shaped(q, model.nq, "q", model)
+    batch = np.broadcast_shapes(place.shape[:-1], forces.shape[:-1])
+    out = np.array(np.broadcast_to(forces, (*batch, model.nv)), np.result_type(forces, place))
+    for at, v, k, rest in model.actuation_terms.springs:
+        out[..., v] += k * (place[..., at] - rest)
+    return out
+
+
+def spring_energy(model: Model, q: npt.ArrayLike) -> Array:
+    """Return the energy (...) of the springs that a model includes [J]."""
+    place = shaped(q, model.nq, "q", model)
+    springs = () if model.actuation_terms is None else model.actuation_terms.springs
+    return sum((0.5 * k * (place[..., at] - rest) ** 2 for at, _, k, rest in springs), np.zeros(place.shape[:-1]))
 
 
 def friction_columns(model: Model, q: npt.ArrayLike, signs: Array, qd: npt.ArrayLike) -> Array:
@@ -122,10 +145,12 @@ def joint_terms_rate(model: Model, qd: npt.ArrayLike) -> Array:
 def joint_terms_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array | None:
     """Return the derivative of `joint_terms` along q (..., nv, nv), or None where they do not depend on it."""
     terms = model.actuation_terms
-    if terms is None or not terms.sliding:
+    if terms is None or not (terms.sliding or terms.springs):
         return None
-    dry = joint_losses(model, q, qd) - terms.damping * np.asarray(qd)
+    dry = _dry(model, q, qd)
     slope = np.zeros((*dry.shape, model.nv), dry.dtype)
+    for _, v, k, _ in terms.springs:
+        slope[..., v, v] = k
     for _, first in terms.sliding:
         slope[..., first + 3 : first + 6, first : first + 3] = so3.hat(dry[..., first + 3 : first + 6])
     return slope
@@ -136,7 +161,7 @@ def joint_terms_bend(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, vector: 
     terms = model.actuation_terms
     if terms is None or not terms.sliding:
         return None
-    dry = joint_losses(model, q, qd) - terms.damping * np.asarray(qd)
+    dry = _dry(model, q, qd)
     u = np.asarray(vector)
     bend = np.zeros((*np.broadcast_shapes(dry.shape, u.shape), model.nv))
     for _, first in terms.sliding:

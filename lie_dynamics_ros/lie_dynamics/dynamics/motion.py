@@ -28,6 +28,7 @@ from .kernels.motion import (
 )
 from .kernels.motion import center_of_mass as _center
 from .kernels.motion import kinetic_energy as _energy
+from .losses import spring_energy
 
 
 @validate_model
@@ -139,10 +140,11 @@ def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Arr
     """Return the potential energy (...) in gravity [J], zero with the centre of mass at the world's origin.
 
     It is -m g . c with the gravity vector g of the model, so it grows upwards for (0, 0, -9.81), and its derivative
-    along q is `gravity_force`.
+    along q is `gravity_force`. Springs that the model includes add theirs.
     """
     sums = _sums(model, q, zero_velocity(model), threads)
-    return np.asarray(-sums[..., SUM_MASS] * (sums[..., SUM_COM : SUM_COM + 3] @ model.gravity))
+    energy = np.asarray(-sums[..., SUM_MASS] * (sums[..., SUM_COM : SUM_COM + 3] @ model.gravity))
+    return energy if model.actuation_terms is None else np.asarray(energy + spring_energy(model, q))
 
 
 def momentum(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LIMITS = {
     "lower": -np.inf, "upper": np.inf, "velocity": np.inf, "effort": np.inf,
     "acceleration": np.inf, "deceleration": np.inf, "jerk": np.inf,
-    "damping": 0.0, "friction": 0.0, "armature": 0.0,
+    "damping": 0.0, "friction": 0.0, "armature": 0.0, "stiffness": 0.0, "spring_reference": 0.0,
 }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ class BodyTree:
             (joint name, multiplier, offset) that the joint is meant to follow; kept as information.
         **limits : float or array-like
             lower, upper (per entry of q); velocity, effort, acceleration, deceleration, jerk, damping, friction,
-            armature (per entry of qd).
+            armature, stiffness, spring_reference (per entry of qd).
 
         Returns
         -------
@@ -194,8 +194,10 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
         if value.shape not in ((), (size,)) or np.isnan(value).any():
             raise DescriptionError(f"joint {name!r}: {key} must be one number or {size}, got {given[key]!r}", name=name)
         limits[key] = np.full(size, value)
-        if key not in ("lower", "upper") and (value < 0.0).any():
+        if key not in ("lower", "upper", "spring_reference") and (value < 0.0).any():
             raise DescriptionError(f"joint {name!r}: {key} must not be negative, got {limits[key].tolist()}", name=name)
+    if joint.kind in ("spherical", "free") and limits["stiffness"].any():
+        raise DescriptionError(f"joint {name!r}: a {joint.kind} joint has no spring; stiffness 0 expected", name=name)
     if (limits["lower"] > limits["upper"]).any():
         raise DescriptionError(
             f"joint {name!r}: lower limit {limits['lower'].tolist()} is above upper limit {limits['upper'].tolist()}",

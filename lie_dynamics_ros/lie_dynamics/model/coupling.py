@@ -51,17 +51,18 @@ def couple(
     nq, nv = sum(j.type.nq for j in independent), sum(j.type.nv for j in independent)
     positions = np.zeros((limits.lower.size, nq))
     rates = np.zeros((limits.velocity.size, nv))
-    offset = np.zeros(limits.lower.size)
+    offset, shifts = np.zeros(limits.lower.size), np.zeros(limits.velocity.size)
     coupled = []
     for joint in joints:
         master, ratio, shift = followed[joint.name]
         q, v = q_start[master.name], v_start[master.name]
         positions[joint.q_slice, q : q + joint.type.nq] = ratio * np.eye(joint.type.nq)
         rates[joint.v_slice, v : v + joint.type.nv] = ratio * np.eye(joint.type.nv)
-        offset[joint.q_slice] = shift
+        offset[joint.q_slice] = shifts[joint.v_slice] = shift
         q_slice, v_slice = slice(q, q + joint.type.nq), slice(v, v + joint.type.nv)
         coupled.append(replace(joint, q_slice=q_slice, v_slice=v_slice, coupled=joint.mimic is not None))
-    return tuple(coupled), _limits(limits, positions, offset, rates), MimicCoupling(positions, offset, rates, limits)
+    own = _limits(limits, positions, offset, rates, shifts)
+    return tuple(coupled), own, MimicCoupling(positions, offset, rates, limits)
 
 
 def own_joints(joints: tuple[Joint, ...]) -> tuple[Joint, ...]:
@@ -114,8 +115,11 @@ def _followed(joints: tuple[Joint, ...]) -> dict[str, tuple[Joint, float, float]
     return found
 
 
-def _limits(full: JointLimits, positions: Array, offset: Array, rates: Array) -> JointLimits:
-    """Return limits within which every joint keeps its own; losses add up, efforts are those of the joint followed."""
+def _limits(full: JointLimits, positions: Array, offset: Array, rates: Array, shifts: Array) -> JointLimits:
+    """Return limits within which every joint keeps its own; losses add up, efforts are those of the joint followed.
+
+    Springs k (r q + c - q0)^2 / 2 add up to one, but for a constant; `shifts` (nv_full,) are their c.
+    """
     nq, nv = positions.shape[1], rates.shape[1]
     lower, upper, effort = np.full(nq, -np.inf), np.full(nq, np.inf), np.full(nv, np.inf)
     motion = {key: np.full(nv, np.inf) for key in ("velocity", "acceleration", "deceleration", "jerk")}
@@ -128,6 +132,8 @@ def _limits(full: JointLimits, positions: Array, offset: Array, rates: Array) ->
         if rates[row, column] == 1.0:
             effort[column] = min(effort[column], full.effort[row])
     squares = rates.T**2
+    stiffness = squares @ full.stiffness
+    pull = rates.T @ (full.stiffness * (full.spring_reference - shifts))
     return JointLimits(
         lower=lower,
         upper=upper,
@@ -135,5 +141,7 @@ def _limits(full: JointLimits, positions: Array, offset: Array, rates: Array) ->
         damping=squares @ full.damping,
         friction=np.abs(rates).T @ full.friction,
         armature=squares @ full.armature,
+        stiffness=stiffness,
+        spring_reference=np.divide(pull, stiffness, out=np.zeros(nv), where=stiffness > 0.0),
         **motion,
     )

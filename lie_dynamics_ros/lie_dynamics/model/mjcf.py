@@ -210,6 +210,9 @@ def _limits(compiled: Any, joint: int, label: str) -> dict[str, npt.ArrayLike]:
         if value.any():
             limits[key] = value
     if kind in (_SLIDE, _HINGE):
+        if compiled.jnt_stiffness[joint]:
+            limits["stiffness"] = compiled.jnt_stiffness[joint]
+            limits["spring_reference"] = compiled.qpos_spring[compiled.jnt_qposadr[joint]]
         if compiled.jnt_limited[joint]:
             limits["lower"], limits["upper"] = compiled.jnt_range[joint]
         low, high = compiled.jnt_actfrcrange[joint]
@@ -232,8 +235,9 @@ def _left_out(compiled: Any, names: MjcfNames) -> list[str]:
 
     one_sided = compiled.jnt_actfrclimited & (compiled.jnt_actfrcrange.sum(axis=1) != 0.0)
     nonlinear = compiled.dof_jntid[rows("dof_dampingpoly", compiled.nv)]
-    springs = (compiled.jnt_stiffness != 0.0) | rows("jnt_stiffnesspoly", compiled.njnt)
-    found = named("springs of joints", "joint", springs)
+    several = (compiled.jnt_type == _BALL) | (compiled.jnt_type == _FREE)
+    found = named("springs of ball and free joints", "joint", several & (compiled.jnt_stiffness != 0.0))
+    found += named("springs that are not linear, of joints", "joint", rows("jnt_stiffnesspoly", compiled.njnt))
     found += named("damping that is not linear, of joints", "joint", np.isin(np.arange(compiled.njnt), nonlinear))
     found += named("limits of balls", "joint", (compiled.jnt_type == _BALL) & (compiled.jnt_limited != 0))
     found += named("unequal ends of actuatorfrcrange of joints", "joint", one_sided)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from .checks import check_joint_terms
 from .coupling import couple
 from .model_data import ModelData
 from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
-from .structure import ActuationTerms, free_rotors, free_sliding
+from .structure import ActuationTerms, free_rotors, free_sliding, joint_springs
 
 
 class Model(ModelData):
@@ -114,7 +115,7 @@ class Model(ModelData):
         Bodies, joints and their coordinates are those of MuJoCo, in its order. Values of joints are its ``qpos``, but
         free and ball joints have the order of entries of all models here, see ``doc/models.md``. Bodies and sites are
         frames. Where MuJoCo's body frame is at no joint, the body that moves has another frame and the name
-        "body/joint". Armature, damping and dry friction are in `limits`, as from URDF. Equality constraints come by
+        "body/joint". Armature, damping, dry friction and springs are in `limits`. Equality constraints come by
         `ConstraintSet.from_mjcf`.
 
         Parameters
@@ -131,7 +132,7 @@ class Model(ModelData):
         Warns
         -----
         DescriptionWarning
-            Once, for what the model leaves out: springs, tendons, actuators, contacts, the medium, ...
+            Once, for what the model leaves out: tendons, actuators, contacts, the medium, ...
         """
         from .mjcf import read_mjcf
 
@@ -290,8 +291,10 @@ class Model(ModelData):
         put_inertia(row, get_inertia(row) + payload.transformed(frame.placement))
         return self._changed_inertia(table)
 
-    def with_joint_terms(self, armature: bool = False, damping: bool = False, friction: bool = False) -> Model:
-        """Return this model with rotor inertia, viscous damping or dry friction of `limits` as part of its dynamics.
+    def with_joint_terms(
+        self, armature: bool = False, damping: bool = False, friction: bool = False, springs: bool = False
+    ) -> Model:
+        """Return this model with rotors, viscous damping, dry friction or springs of `limits` as part of its dynamics.
 
         They are left out by default: then the dynamics are those of the rigid bodies alone.
 
@@ -315,7 +318,9 @@ class Model(ModelData):
         rotors = free_rotors(self.joints, self.limits.armature) if armature else ()
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
         sliding = free_sliding(self.joints, losses[1])
-        return self._changed(table, ActuationTerms(*losses, rotors, sliding) if damping or friction or rotors else None)
+        held = joint_springs(self.joints, self.limits) if springs else ()
+        terms = ActuationTerms(*losses, rotors, sliding, held)
+        return self._changed(table, terms if damping or friction or rotors or held else None)
 
     def with_armature(self, armature: npt.ArrayLike) -> Model:
         """Return this model with other rotors (nv,), which are part of its dynamics [kg m^2 or kg].
@@ -347,6 +352,41 @@ class Model(ModelData):
         object.__setattr__(model, "limits", replace(self.limits, armature=values))
         return model
 
+    def with_springs(self, springs: Mapping[str, tuple[float, float]]) -> Model:
+        """Return this model with springs on joints in place of its own, as part of its dynamics.
+
+        Parameters
+        ----------
+        springs : mapping of str to (float, float)
+            For each joint with a spring its stiffness k [N m/rad or N/m] and its position at rest q0 [rad or m]. The
+            spring exerts -k (q - q0).
+
+        Raises
+        ------
+        InputError
+            For an unknown joint, one that has not one coordinate, a stiffness that is negative, numbers that are not
+            finite, and models with coupled mimics; names the joint.
+        """
+        if self.coupling is not None:
+            raise InputError("springs: a model without coupled mimics is expected; couple them afterwards")
+        stiffness, reference = np.zeros(self.nv), np.zeros(self.nv)
+        for name, given in springs.items():
+            joint, pair = self.joint(name), numbers(given)
+            good = joint.type.nq == joint.type.nv == 1 and pair.shape == (2,) and math.isfinite(sum(pair))
+            if not good or pair[0] < 0.0:
+                raise InputError(
+                    f"springs: joint {name!r}: a joint of one coordinate, and two finite numbers, a stiffness that is "
+                    f"not negative and a position, are expected, got a {joint.kind} joint and {given!r}",
+                    name=name,
+                    value=given,
+                )
+            stiffness[joint.v_slice], reference[joint.v_slice] = pair
+        limits = replace(self.limits, stiffness=stiffness, spring_reference=reference)
+        terms = self.actuation_terms or ActuationTerms(self.zero_velocity, self.zero_velocity)
+        model = self._changed(copied(self.table), terms._replace(springs=joint_springs(self.joints, limits)))
+        object.__setattr__(model, "limits", limits)
+        return model
+
     def with_joint_prefix(self, prefix: str) -> Model:
         """Return this model with other names of its joints, which begin with a prefix; those of links stay."""
         if not isinstance(prefix, str):
@@ -376,10 +416,11 @@ class Model(ModelData):
         model = Model(self.name, self.rows, joints, self.frames, limits, coupling)
         if self.actuation_terms is None:
             return model
-        damping, friction, rotors, _ = self.actuation_terms
+        damping, friction, rotors, _, springs = self.actuation_terms
         damping, friction = coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction
         rotors, sliding = free_rotors(joints, limits.armature) if rotors else (), free_sliding(joints, friction)
-        return _with_terms(model, ActuationTerms(damping, friction, rotors, sliding))
+        held = joint_springs(joints, limits) if springs else ()
+        return _with_terms(model, ActuationTerms(damping, friction, rotors, sliding, held))
 
     def _changed_inertia(self, table: Array) -> Model:
         put_round_off(table[: self.rows.shape[0]])

@@ -86,6 +86,9 @@ class JointLimits:
     damping, friction, armature : ndarray, shape (nv,)
         Viscous damping [N m s/rad or N s/m], dry friction [N m or N], rotor inertia seen at the joint
         [kg m^2 or kg]. Part of the dynamics only after `Model.with_joint_terms`.
+    stiffness, spring_reference : ndarray, shape (nv,)
+        Of springs at coordinates that are plain numbers [N m/rad or N/m], and where they are at rest [rad or m]; as
+        damping.
     """
 
     lower: Array
@@ -98,6 +101,8 @@ class JointLimits:
     damping: Array
     friction: Array
     armature: Array
+    stiffness: Array
+    spring_reference: Array
 
     def __post_init__(self) -> None:
         _freeze_arrays(self)
@@ -119,12 +124,15 @@ class ActuationTerms(NamedTuple):
     sliding : tuple of (int, int)
         For each free joint with dry friction along its position, which acts along the axes in which that is counted:
         its first entries of q and of qd.
+    springs : tuple of (int, int, float, float)
+        For each spring its entries of q and of qd, its stiffness, and where it is at rest.
     """
 
     damping: Array
     friction: Array
     free_rotors: tuple[tuple[int, float], ...] = ()
     sliding: tuple[tuple[int, int], ...] = ()
+    springs: tuple[tuple[int, int, float, float], ...] = ()
 
 
 def free_rotors(joints: Iterable[Joint], armature: Array) -> tuple[tuple[int, float], ...]:
@@ -137,6 +145,17 @@ def free_sliding(joints: Iterable[Joint], friction: Array) -> tuple[tuple[int, i
     """Return the part `sliding` of `ActuationTerms`, of dry friction (nv,)."""
     firsts = [(joint.q_slice.start, joint.v_slice.start) for joint in joints if joint.kind == "free"]
     return tuple((q, v) for q, v in firsts if friction[v + 3 : v + 6].any())
+
+
+def joint_springs(joints: Iterable[Joint], limits: JointLimits) -> tuple[tuple[int, int, float, float], ...]:
+    """Return the part `springs` of `ActuationTerms`."""
+    found = []
+    for joint in joints:
+        for k in () if joint.coupled or joint.kind in ("spherical", "free") else range(joint.type.nv):
+            q, v = joint.q_slice.start + k, joint.v_slice.start + k
+            if limits.stiffness[v]:
+                found.append((q, v, float(limits.stiffness[v]), float(limits.spring_reference[v])))
+    return tuple(found)
 
 
 def _freeze_arrays(record: Any) -> None:

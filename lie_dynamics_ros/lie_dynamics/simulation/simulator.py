@@ -109,7 +109,8 @@ class Simulator:
             self.joints = self.joints.changed(
                 damping=self.joints.damping + damping, friction=self.joints.friction + friction
             )
-            self.model = model.with_joint_terms(armature=bool(model.rows[1:, layout.ARMATURE].any()))
+            held = bool(model.actuation_terms.springs)
+            self.model = model.with_joint_terms(bool(model.rows[1:, layout.ARMATURE].any()), springs=held)
         self._table = self.joints._table
         self._scratch = copied(self.model.table)
         self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0)).table)
@@ -224,12 +225,12 @@ class Simulator:
         given: npt.NDArray[np.bool_],
         f_ext: npt.ArrayLike | None,
     ) -> Simulation:
-        """Step a model with user-defined or coupled joints, whose dynamics are not one kernel; friction regularised."""
+        """Step a model with user-defined or coupled joints or springs, which no kernel has; friction regularised."""
         method = self.method
         if method == "variational":
             raise InputError(
-                "method: semi_implicit or rkmk4 is expected for user-defined and coupled joints, and free ones with "
-                "armature or dry friction along their position, not 'variational': its step is one kernel, which "
+                "method: semi_implicit or rkmk4 is expected for user-defined and coupled joints, springs, free joints "
+                "with armature or dry friction along their position, not 'variational': its step is one kernel, which "
                 "neither calls users' functions at the poses it tries nor couples joints nor knows the world's axes",
                 name="method",
             )

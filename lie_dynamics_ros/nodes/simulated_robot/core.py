@@ -98,7 +98,7 @@ class SimulationOptions(RobotOptions):
                 raise ParameterError(
                     f"{name} has {len(getattr(self, name))} entries; expected 1 or {model.nv}, one for each joint"
                 )
-        model = self.with_rotors(model).with_joint_terms(armature=True)
+        model = self.with_rotors(model).with_joint_terms(armature=True, springs=True)
         return self.payload.put_on(model).with_gravity(self.gravity)
 
     def physics(self, model: Model, friction: JointFriction | None) -> JointPhysics:

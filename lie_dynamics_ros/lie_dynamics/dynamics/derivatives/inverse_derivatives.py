@@ -133,4 +133,6 @@ def gravity_force_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 
     `inverse_dynamics_derivatives`.
     """
     still = zero_velocity(model)
+    if model.actuation_terms is not None:  # springs are none of gravity
+        model = model.with_joint_terms()
     return inverse_dynamics_derivatives(model, q, still, still, threads=threads).dq

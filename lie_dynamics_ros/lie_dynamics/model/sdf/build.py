@@ -79,7 +79,7 @@ def _type(joint: SdfJoint, axes: list[AnyArray]) -> JointType:
 
 def _limits(axes: list[Axis]) -> dict[str, npt.ArrayLike]:
     limits: dict[str, npt.ArrayLike] = {}
-    for key in ("lower", "upper", "velocity", "effort", "damping", "friction"):
+    for key in ("lower", "upper", "velocity", "effort", "damping", "friction", "stiffness", "spring_reference"):
         values = [getattr(axis, key) for axis in axes]
         if any(math.isfinite(value) and (value or key in ("lower", "upper", "velocity", "effort")) for value in values):
             limits[key] = values

@@ -128,8 +128,8 @@ class JointReader:
             found[key] = math.inf if value < 0.0 or value >= _NO_LIMIT else value
         for key in ("damping", "friction"):
             found[key] = dynamics.number(key, 0.0)
-        if dynamics.number("spring_stiffness", 0.0) != 0.0:
-            self._left_out.note("<spring_stiffness>", frame.label)
+        found["stiffness"] = dynamics.number("spring_stiffness", 0.0)
+        found["spring_reference"] = dynamics.number("spring_reference", 0.0)
         return found
 
     @staticmethod

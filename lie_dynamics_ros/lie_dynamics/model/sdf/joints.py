@@ -26,11 +26,13 @@ class Axis:
     effort: float = math.inf
     damping: float = 0.0
     friction: float = 0.0
+    stiffness: float = 0.0
+    spring_reference: float = 0.0
 
     def terms(self) -> list[str]:
         """Return what limits its position and takes its energy, in words."""
         limited = math.isfinite(self.lower) or math.isfinite(self.upper)
-        return ["limits"] * limited + [key for key in ("damping", "friction") if getattr(self, key)]
+        return ["limits"] * limited + [key for key in ("damping", "friction", "stiffness") if getattr(self, key)]
 
 
 @dataclass(eq=False)
