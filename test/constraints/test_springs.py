@@ -87,6 +87,8 @@ def test_what_has_no_spring_says_so():
     for bad in ((-1.0, 0.0), (1.0, np.nan), (1.0,)):
         with pytest.raises(InputError, match=f"springs: joint '{name}'"):
             robot.model.with_springs({name: bad})
+    with pytest.raises(InputError, match="a mapping of joints' names"):
+        robot.model.with_springs([(name, 1.0, 0.0)])
 
 
 def test_springs_of_sdf():

@@ -55,6 +55,9 @@ GOOD = {
 #: Of some functions, what is not good by default.
 SPECIAL = {
     "frame_pose": {"frame": NAMES[2]},
+    "constrained_travel_left": {
+        "constraints": ld.ConstraintSet(MODEL, []), "frame": NAMES[2], "motors": MODEL.joint_names[:3],
+    },
     "mimic_couplings": None,
     "platform_wrench": {"frame": NAMES[2], "components": ("force_x", "force_z")},
 }
@@ -198,6 +201,7 @@ OF_ONE_STATE = (
     "optimal_motion",
     "torque_optimal_motion",
     "platform_wrench",
+    "constrained_travel_left",
 )
 
 

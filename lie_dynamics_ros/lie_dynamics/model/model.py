@@ -364,11 +364,13 @@ class Model(ModelData):
         Raises
         ------
         InputError
-            For an unknown joint, one that has not one coordinate, a stiffness that is negative, numbers that are not
-            finite, and models with coupled mimics; names the joint.
+            For what is no mapping, an unknown joint, one that has not one coordinate, a stiffness that is negative,
+            numbers that are not finite, and models with coupled mimics; names the joint.
         """
         if self.coupling is not None:
             raise InputError("springs: a model without coupled mimics is expected; couple them afterwards")
+        if not isinstance(springs, Mapping):
+            raise InputError(f"springs: a mapping of joints' names is expected, got {springs!r}", name="springs")
         stiffness, reference = np.zeros(self.nv), np.zeros(self.nv)
         for name, given in springs.items():
             joint, pair = self.joint(name), numbers(given)

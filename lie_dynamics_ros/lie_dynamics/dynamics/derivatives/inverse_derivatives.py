@@ -132,6 +132,7 @@ def gravity_force_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 
     The Hessian of the potential energy, symmetric, for joints made of axes. Parameters and errors as
     `inverse_dynamics_derivatives`.
     """
+    require_model(model)
     still = zero_velocity(model)
     if model.actuation_terms is not None:  # springs are none of gravity
         model = model.with_joint_terms()
