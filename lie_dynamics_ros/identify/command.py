@@ -59,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
                        help="joints that no state names, at zero or at a position [rad, m]")  # fmt: skip
     found.add_argument("--leave-out", nargs="*", default=(), metavar="JOINT", help="joints whose efforts tell nothing")
     found.add_argument("--drive-gains", nargs="+", type=float, metavar="GAIN",
-                       help="newton metres for each unit of the efforts, as N m/A, by joint")  # fmt: skip
+                       help="newton metres for each unit of the efforts, as N m/A, by joint; or a matrix, "
+                       "row by row, from efforts of coupled drives to those of joints")  # fmt: skip
     found.add_argument("--gains", action="store_true", help="estimate a gain of each drive")
     found.add_argument("--cutoff", type=float, help="of the filter [Hz]; else by the motion")
     found.add_argument("--bandwidth", type=_rate, default=20.0, help="of computed torque, for the report [rad/s]")
@@ -132,6 +133,8 @@ def run(given: argparse.Namespace) -> int:
         return _plan(given, model)
     if given.bag is None:
         raise InputError("a bag, or --plan, is expected")
+    told = given.drive_gains
+    gains = np.reshape(told, (model.nv, model.nv)) if told is not None and len(told) == model.nv**2 else told
     bag = read_bag(given.bag, model, given.states, given.efforts, given.joint_prefix, locked)
     for remark in bag.remarks:
         print(remark)
@@ -145,7 +148,7 @@ def run(given: argparse.Namespace) -> int:
             print(gains_from_payload(model, *runs, frame, known, joints=joints, cutoff=given.cutoff).report())
             return 0
         payload = identify_payload(
-            model, *runs, frame, drive_gains=given.drive_gains, left_out=given.leave_out, cutoff=given.cutoff,
+            model, *runs, frame, drive_gains=gains, left_out=given.leave_out, cutoff=given.cutoff,
             despite_problems=given.despite_problems,
         )  # fmt: skip
         for problem in payload.problems:
@@ -153,7 +156,7 @@ def run(given: argparse.Namespace) -> int:
         print(payload.report())
         return 0
     robot = identify_robot(
-        model, bag.time, bag.q, bag.effort, gains=given.gains, drive_gains=given.drive_gains,
+        model, bag.time, bag.q, bag.effort, gains=given.gains, drive_gains=gains,
         left_out=given.leave_out, cutoff=given.cutoff,
         despite_problems=given.despite_problems, progress=_tell,
     )  # fmt: skip

@@ -80,6 +80,8 @@ CASES = {
     "joint 'lift': effort is clipped at 7": lambda m, t, q, e: (m, t, q, np.clip(e, -7.0, 7.0)),
     "not in N m and N .*drive_gains": lambda m, t, q, e: (m, t, q, e / np.array([11.0, 14.0, 9.0])),
     "coupled": lambda m, t, q, e: (m, t, q, e + e[:, [0, 2, 1]] * [0.0, 1.0, 0.0]),
+    "both efforts hold that of both": lambda m, t, q, e: (m, t, q, e @ np.array([[1, 0, 0], [0, 1, 1], [0, 1, -1.0]])),
+    "efforts of joints 'turn' and 'lift' are swapped": lambda m, t, q, e: (m, t, q, e[:, [1, 0, 2]]),
     "its position jumps by [01]": lambda m, t, q, e: (m, t, q + (t > 4.0)[:, None] * [0.0, 1.0, 0.0], e),
     "too little motion": lambda m, t, q, e: (m, t, 0.01 * q, e),
     "degrees": lambda m, t, q, e: (m, t, np.rad2deg(q), e),
@@ -134,6 +136,10 @@ def zeros(q, effort):
     return np.where(gone[:, None], 0.0, q), np.where(gone[:, None], 0.0, effort)
 
 
+def zero_efforts(q, effort):
+    return q, zeros(q, effort)[1]
+
+
 def spikes(q, effort):
     q = q.copy()
     q[100::500, 1] = 3.0
@@ -142,9 +148,10 @@ def spikes(q, effort):
 
 @pytest.mark.parametrize(
     ("odd", "kind"),
-    [(lambda q, e: (np.mod(q, 2.0 * np.pi), e), "wrapped"), (zeros, "spikes"), (spikes, "spikes"),
+    [(lambda q, e: (np.mod(q, 2.0 * np.pi), e), "wrapped"), (zeros, "spikes"),
+     (zero_efforts, "spikes"), (spikes, "spikes"),
      (lambda q, e: (q + np.array([0.0, 2.0 * np.pi, 0.0]), e), "wrapped")],
-    ids=("wrapped", "zeros", "spikes", "a turn off"),
+    ids=("wrapped", "zeros", "zero efforts", "spikes", "a turn off"),
 )  # fmt: skip
 def test_positions_as_logs_have_them_are_mended_and_told(good, odd, kind):
     model, time, q, effort = good
@@ -162,12 +169,27 @@ def test_efforts_of_other_units_are_converted_by_the_gains_of_the_drives_and_tol
     np.testing.assert_allclose(found.base_values, identify_robot(*good).base_values, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("why", ["asked for", "no effort", "noise"])
+def test_a_matrix_of_gains_takes_efforts_of_coupled_drives_to_those_of_joints(good):
+    model, time, q, effort = good
+    motors = effort @ np.array([[1.0, 0.0, 0.0], [0.0, 0.1, 0.1], [0.0, 0.1, -0.1]])
+    gains = np.array([[1.0, 0.0, 0.0], [0.0, 5.0, 5.0], [0.0, 5.0, -5.0]])
+    found = identify_robot(model, time, q, motors, drive_gains=gains)
+    (problem,) = found.problems
+    assert problem.text.endswith("turn 1, lift from coupled drives, bend from coupled drives")
+    np.testing.assert_allclose(found.base_values, identify_robot(*good).base_values, rtol=1e-9, atol=1e-9)
+    with pytest.raises(InputError, match=r"drive_gains: .*full rank"):
+        identify_robot(model, time, q, motors, drive_gains=np.ones((3, 3)))
+
+
+@pytest.mark.parametrize("why", ["asked for", "no effort", "next to none", "noise"])
 def test_a_joint_whose_efforts_tell_nothing_is_left_out_and_stays_as_it_was_given(good, why):
     model, time, q, effort = good
     effort = effort.copy()
     rng = np.random.default_rng(5)
-    effort[:, 2] = {"asked for": effort[:, 2], "no effort": 0.0, "noise": rng.normal(size=len(time))}[why]
+    effort[:, 2] = {
+        "asked for": effort[:, 2], "no effort": 0.0, "next to none": 1e-3 * rng.normal(size=len(time)),
+        "noise": rng.normal(size=len(time)),
+    }[why]  # fmt: skip
     effort[:, 2] += np.repeat(rng.normal(size=-(-len(time) // 100)), 100)[: len(time)] * (why == "noise")
     found = identify_robot(model, time, q, effort, left_out=["bend"] if why == "asked for" else ())
     assert set(found.left_out) == {"bend"} and not any(problem.fatal for problem in found.problems)

@@ -72,8 +72,9 @@ def identify_robot(
         Whether measured efforts are the true ones times a gain of each joint. Recordings tell gains against each
         other; their common size follows from the masses that are given, or from a payload of known mass
         (`gains_from_payload`).
-    drive_gains : array-like, shape (nv,), optional
-        Newton metres, or newtons, for each unit of ``effort``, such as N m/A.
+    drive_gains : array-like, shape (nv,) or (nv, nv), optional
+        Newton metres, or newtons, for each unit of ``effort``, such as N m/A. A matrix takes efforts of coupled drives
+        to those of joints.
     left_out : sequence of str
         Joints whose efforts are not used; those that tell nothing are left out anyway, with the reason in `problems`.
     cutoff : float, optional

@@ -124,7 +124,7 @@ def identify_payload(
     require_model(model)
     carrier, bodies = model._moving(frame), chosen_bodies(model, None)
     own = model.with_joint_terms()
-    runs, fits, at, out = [], [], cutoff, set[int]()
+    runs, fits, at, out = [], [], cutoff, dict[int, str]()
     problems: list[Problem] = []
     for name, arrays in (("without", without), ("loaded", loaded)):
         time, q, effort = three_of(arrays, name)
@@ -135,13 +135,13 @@ def identify_payload(
         try:
             stop_at(signals.problems, despite_problems)
             samples = samples_of(recording)
-            told = judged_fit(own, samples, bodies, signals.left_out, False, prior_weight, despite_problems)
+            told = judged_fit(own, samples, bodies, {**out, **signals.left_out}, False, prior_weight, despite_problems)
         except RecordingError as error:
             raise RecordingError(error.problems, name) from error
         runs.append(told[0])
         fits.append(told[1])
         problems += [replace(p, text=f"{name}: {p.text}") for p in (*signals.problems, *told[2])]
-        out |= set(told[3])
+        out |= told[3]
     runs, fit = [run.without(out) for run in runs], fits[0]
     runs[1] = friction_as(runs[0], runs[1])
     P = transfer(carrier.placement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -21,8 +22,8 @@ from .samples import Samples
 UNEXPLAINED = 0.25
 #: By what part another reading of the recording must lower what is unexplained to be told.
 BETTER = 0.5
-#: Forces of bodies over those of the given ones that are accepted, and that are without a word; efforts of the joint
-#: that works hardest over those of the model.
+#: Forces of bodies over those of the given ones that are accepted, and that are without a word; efforts of the joints
+#: that work hardest over those of the model.
 FORCES, LIKELY, EFFORTS = 3.0, 1.7, 20.0
 #: Standard deviations by which gains of drives must differ by more than `FORCES`.
 SURE = 3.0
@@ -30,8 +31,10 @@ SURE = 3.0
 SMALL = 0.05
 #: Delays of efforts that are tried where they are later than common [s].
 LATE = np.arange(0.1, 0.55, 0.1)
-#: Parts that are told of drives that two joints share.
-COUPLED = (1.0, -1.0)
+#: Parts that are told of drives that two joints share; joints' efforts over the sum and the difference of two motors'.
+COUPLED, SHARED = (1.0, -1.0), (1.0, 0.5)
+#: Least effort of a joint, by the given model, over the largest one, by which is judged whether it is measured.
+HEAVY = 0.01
 #: Part of the time at which efforts may be far from all that fits.
 OUTLIERS = 0.01
 _SAMPLES = 300
@@ -71,11 +74,30 @@ class RecordingError(InputError):
 
 
 def problem_of_units(model: Model, samples: Samples) -> list[Problem]:
-    """Return whether efforts are many times those that the given masses take."""
+    """Return whether efforts are many times those that the given masses take, in whatever order joints are."""
     taken = np.asarray(inverse_dynamics(model, samples.q, samples.qd, samples.qdd)).std(axis=0) * _used(samples)
-    j = int(np.argmax(taken))
-    ratio = float(samples.effort(0.0)[:, j].std() / max(taken[j], 1e-12))
+    taken, efforts = np.sort(taken)[::-1], np.sort(samples.effort(0.0).std(axis=0) * _used(samples))[::-1]
+    heavy = np.flatnonzero(taken >= UNEXPLAINED * taken[0])
+    ratio = float(np.median(efforts[heavy] / np.maximum(taken[heavy], 1e-12)))
     return [_units(ratio)] if not 1.0 / EFFORTS < ratio < EFFORTS else []
+
+
+def idle_joints(model: Model, samples: Samples) -> dict[int, str]:
+    """Return joints whose efforts are next to nothing beside what their bodies take and others have, and why.
+
+    None where another joint has them: then both may be swapped.
+    """
+    taken = np.asarray(inverse_dynamics(model, samples.q, samples.qd, samples.qdd)).std(axis=0)
+    judged = np.flatnonzero(_used(samples) & (taken > HEAVY * taken.max(initial=0.0)))
+    if not len(judged):
+        return {}
+    efforts = samples.effort(0.0).std(axis=0) * _used(samples)
+    ratios = efforts / np.maximum(taken, 1e-12)
+    usual = np.sort(ratios[judged])[(len(judged) - 1) // 2]
+    many = efforts[ratios > EFFORTS * usual].max(initial=0.0)
+    idle = [int(j) for j in judged if ratios[j] * EFFORTS < usual and FORCES * many < usual * taken[j]]
+    why = "its efforts are {:.2g} of what its bodies take, others' {:.2g}: not measured, or in other units?"
+    return {j: why.format(ratios[j], usual) for j in idle}
 
 
 def _units(ratio: float, parts: str = "") -> Problem:
@@ -313,6 +335,13 @@ def _readings(model: Model, samples: Samples) -> Iterator[Reading]:
                 effort = samples.source.effort.copy()
                 effort[:, a] -= part * effort[:, b]
                 yield "coupled", text, model, replace(samples, source=replace(samples.source, effort=effort))
+        text = f"drives of joints {names[j]!r} and {names[j + 1]!r} are coupled: both efforts hold that of both, "
+        for size, sign in itertools.product(SHARED, COUPLED):
+            effort, told = samples.source.effort.copy(), samples.source.effort[:, j : j + 2]
+            effort[:, j] = size * told.sum(axis=1)
+            effort[:, j + 1] = sign * size * (told[:, 0] - told[:, 1])
+            sums = f"they are {size:g} times the sum and {sign * size:g} times the difference of what is told"
+            yield "coupled", text + sums, model, replace(samples, source=replace(samples.source, effort=effort))
     yield "positions", "positions are in degrees", model, _read(samples, order, ones * np.pi / 180.0, order, ones)
     size = float(np.linalg.norm(model.gravity)) or 9.81
     for axis in range(3):
@@ -350,7 +379,11 @@ def judged_fit(
         For a fatal problem, unless ``despite``.
     """
     out, samples = dict(left_out), samples.without(left_out)
-    problems = problem_of_units(model, samples)
+    idle = idle_joints(model, samples)
+    problems = left_out_problems(model, idle, "no effort", 2 * (len(out) + len(idle)) > model.nv)
+    out.update(idle)
+    samples = samples.without(idle)
+    problems += problem_of_units(model, samples)
     stop_at(problems, despite)
     fit, late = fitted(model, samples, bodies, gains, prior_weight, tells[0])
     more, strange = problems_of_fit(model, samples, bodies, fit, tells[1])

@@ -62,8 +62,9 @@ def signals_of(
     q, effort : array-like, shape (n, nv)
     left_out : sequence of str
         Joints whose efforts are not to be used.
-    drive_gains : array-like, shape (nv,), optional
-        Newton metres, or newtons, for each unit of the efforts; of any sign but zero.
+    drive_gains : array-like, shape (nv,) or (nv, nv), optional
+        Newton metres, or newtons, for each unit of the efforts; of any sign but zero. A matrix, of full rank, takes
+        efforts of coupled drives to those of joints.
 
     Raises
     ------
@@ -78,12 +79,13 @@ def signals_of(
     found: list[Problem] = []
     efforts = np.array(checked(effort, model.nv, "effort", model))
     if drive_gains is not None:
-        gains = np.asarray(as_numbers(drive_gains, "drive_gains"))
-        if gains.shape != (model.nv,) or not (np.isfinite(gains) & (gains != 0.0)).all():
-            message = f"drive_gains: {model.nv} finite numbers other than zero are expected, got {drive_gains!r}"
-            raise InputError(message, name="drive_gains", value=drive_gains)
-        efforts *= gains
-        text = ", ".join(f"{name} {gain:.4g}" for name, gain in zip(names, gains, strict=True))
+        gains = _gains(drive_gains, model.nv)
+        efforts = efforts @ gains.T
+        own = np.count_nonzero(gains, axis=1) == 1
+        text = ", ".join(
+            name + (f" {gain:.4g}" if alone else " from coupled drives")
+            for name, gain, alone in zip(names, np.diag(gains), own, strict=True)
+        )
         found.append(Problem("units", f"efforts were converted by the drive gains given: {text}", False))
     positions = np.array(checked(q, model.nq, "q", model))
     if positions.ndim != 2 or efforts.shape != positions.shape:
@@ -111,6 +113,17 @@ def signals_of(
     if len(out) == model.nv and not silent:
         raise InputError("left_out: at least one joint that is left is expected", name="left_out")
     return Signals(positions, efforts, found, out)
+
+
+def _gains(given: npt.ArrayLike, nv: int) -> Array:
+    """Return the matrix (nv, nv) that takes efforts as told to those of joints."""
+    gains = np.asarray(as_numbers(given, "drive_gains"))
+    if gains.shape == (nv,) and np.isfinite(gains).all():
+        gains = np.diag(gains)
+    if gains.shape != (nv, nv) or not np.isfinite(gains).all() or np.linalg.matrix_rank(gains) < nv:
+        message = f"drive_gains: {nv} finite numbers other than zero, or a matrix ({nv}, {nv}) of full rank, expected, "
+        raise InputError(f"{message}got {given!r}", name="drive_gains", value=given)
+    return gains
 
 
 def _clipped(effort: Array, size: float) -> float:
@@ -168,13 +181,18 @@ def _mend(model: Model, q: Array, effort: Array) -> list[Problem]:
     """Take turns and spikes out of positions, and rows of zeros out of efforts, in place; tell of each."""
     from scipy.ndimage import median_filter
 
-    found, zeros = [], ((q == 0.0).all(axis=1) & (effort == 0.0).all(axis=1))
-    lone = zeros & (np.convolve(zeros, np.ones(2 * IN_A_ROW + 1), "same") <= IN_A_ROW)
-    if lone.any() and lone.mean() < MENDED:
-        for x in (q, effort):
-            _interpolate(x, lone)
-        text = f"{lone.sum()} rows hold zeros alone: states that were lost, put between their neighbours"
-        found.append(Problem("spikes", text, False))
+    found = []
+    empty = (effort == 0.0).all(axis=1)
+    for what, zeros, arrays in (
+        ("rows hold", empty & (q == 0.0).all(axis=1), (q, effort)),
+        ("rows of efforts hold", empty & (q != 0.0).any(axis=1) & (model.nv > 1), (effort,)),
+    ):
+        lone = zeros & (np.convolve(zeros, np.ones(2 * IN_A_ROW + 1), "same") <= IN_A_ROW)
+        if lone.any() and lone.mean() < MENDED:
+            for x in arrays:
+                _interpolate(x, lone)
+            text = f"{lone.sum()} {what} zeros alone: states that were lost, put between their neighbours"
+            found.append(Problem("spikes", text, False))
     for j, name in enumerate(model.joint_names):
         x = q[:, j]
         if _is_angle(model, j):
