@@ -12,7 +12,7 @@ __all__ = ["Controller"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the controller when it is asked for first: who needs the library alone does not wait for it."""
+    """Import the controller on first use, so that the library alone loads fast."""
     if name == "Controller":
         from .nodes.computed_torque.controller import Controller
 

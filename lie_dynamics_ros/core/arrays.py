@@ -14,7 +14,7 @@ SHORT = 18
 
 
 def all_finite(values: Array) -> bool:
-    """Tell whether a vector, shape (n,), holds neither NaN nor infinity.
+    """Return whether a vector, shape (n,), holds neither NaN nor infinity.
 
     Faster than ``np.isfinite(values).all()``: one norm. Vectors whose squares overflow (a norm beyond 1e154) count as
     not finite; no way to find it warns of that, as ``values.dot(values)`` would.

@@ -32,7 +32,7 @@ class HybridCommand(NamedTuple):
 
 
 class JointCommand(NamedTuple):
-    """What a simulated robot is given; arrays of shape (n,) in model order.
+    """Commands of a simulated robot; arrays of shape (n,) in model order.
 
     Attributes
     ----------

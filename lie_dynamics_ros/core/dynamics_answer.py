@@ -14,7 +14,7 @@ from .robot_state import RobotState
 
 @dataclass(frozen=True)
 class DynamicsAnswer:
-    """What ``~/dynamics_state`` tells; arrays of shape (n,) in model order, efforts in N m or N.
+    """Content of ``~/dynamics_state``; arrays of shape (n,) in model order, efforts in N m or N.
 
     Attributes
     ----------

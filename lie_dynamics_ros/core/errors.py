@@ -20,11 +20,11 @@ class ParameterError(NodeError):
 
 
 class ConfigurationError(NodeError):
-    """A node cannot be configured; the message says why."""
+    """A node cannot be configured, with the reason."""
 
 
 class RequestError(NodeError):
-    """A service cannot answer a request; the message says why."""
+    """A service cannot answer a request, with the reason."""
 
 
 class MessageError(NodeError):
@@ -55,7 +55,7 @@ LONGEST = 500
 
 
 def reason_of(error: Exception) -> str:
-    """Return what a user is told of an error: its message, not too long, and its kind where it is none of ours."""
+    """Return the text of an error for users: its message, shortened, and its kind if it is not one of this package."""
     ours = isinstance(error, (NodeError, LieDynamicsError))
     text = str(error) if ours else f"{type(error).__name__}: {error}"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
@@ -64,7 +64,7 @@ def reason_of(error: Exception) -> str:
 def start_problem(error: Exception) -> str:
     """Return one line on arguments, parameter files or parameters that ROS refuses, without its source lines.
 
-    Most often a number lacks its decimal point, which ROS tells as two types that do not agree.
+    Most often a number lacks its decimal point, which ROS reports as two types that differ.
     """
     text = " ".join(re.sub(r", at /?\S+:\d+", "", str(error)).split()).removeprefix("failed to initialize rcl: ")
     if "Sequence should be of same type" in text or re.search("'INTEGER.*expecting type 'DOUBLE", text):

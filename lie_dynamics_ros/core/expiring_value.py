@@ -29,5 +29,5 @@ class ExpiringValue(Generic[Value]):
         return value if not timeout or 0 <= now - received <= timeout else None
 
     def is_stale(self, now: int, timeout: int) -> bool:
-        """Tell whether there is a value that is too old."""
+        """Return whether there is a value that is too old."""
         return self._kept is not None and self.at(now, timeout) is None

@@ -46,7 +46,7 @@ class JointMatch:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the names, or an empty string."""
+        """Problems of the names, or an empty string."""
         parts = []
         if self.missing:
             parts.append(f"joints missing from the message: {', '.join(self.missing)}")

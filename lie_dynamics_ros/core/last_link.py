@@ -1,4 +1,4 @@
-"""Which link of a robot carries its tool, where nobody says."""
+"""The link that carries the tool of a robot, where none is given."""
 
 from __future__ import annotations
 

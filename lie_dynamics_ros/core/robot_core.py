@@ -114,7 +114,7 @@ class RobotCore(ABC):
         return model if self._turned is None else model.with_gravity(self._turned)
 
     def mount_on(self, base: MovingBase) -> None:
-        """Let a base carry the robot from now on, as the states tell."""
+        """Let a base carry the robot from now on, with the motion in the states."""
         self.base = base.with_options(self.options, self.dynamics)
 
     def measure_gravity(self, gravity: Array) -> None:
@@ -194,7 +194,7 @@ class RobotCore(ABC):
 
     @abstractmethod
     def forget(self) -> None:
-        """Forget what was received besides states, because time no longer says how old it is."""
+        """Forget what was received besides states, because its age is no longer known."""
 
     def take_saturated(self) -> tuple[str, ...]:
         """Return the joints whose efforts were limited since the last call."""

@@ -1,4 +1,4 @@
-"""Parameters that say what a robot's dynamics include: gravity, payload, joint losses."""
+"""Parameters of a robot's dynamics: gravity, payload, joint losses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MODEL_SETTINGS = (
         "rotors",
         0.0,
         "Inertia of the joint's rotor, seen at the joint, in place of the description's armature [kg m^2, kg]. "
-        "0: as the description says.",
+        "0: that of the description.",
         high=1e6,
     ),
     Setting("payload_frame", "", "Link or frame that carries the payload; read where payload_mass is not zero."),
@@ -78,7 +78,7 @@ EFFORT_SETTINGS = (
 
 @dataclass(frozen=True)
 class Payload:
-    """What a robot carries.
+    """Payload of a robot.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class RobotOptions:
-    """What a robot's dynamics include; all of it may change at run time."""
+    """Terms of a robot's dynamics; all may change at run time."""
 
     gravity: tuple[float, ...]
     damping: bool

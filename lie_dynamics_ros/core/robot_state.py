@@ -9,7 +9,7 @@ from .arrays import Array
 
 @dataclass(eq=False, slots=True)
 class BaseState:
-    """How the base moves at the moment of a state, in the leading coordinates of `MovingBase.whole`.
+    """Motion of the base at a state, in the leading coordinates of `MovingBase.whole`.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class RobotState:
     arrival : int
         When it arrived, by the clock that stamps are held against [ns].
     effort : ndarray, shape (n,), or None
-        Measured efforts [N m or N]; None where they were not asked for.
+        Measured efforts [N m or N]; None where they were not requested.
     filter_time : float
         Time constant of the `VelocityFilter` that velocities come from [s]; 0 where they are measured.
     base : BaseState, or None

@@ -45,7 +45,7 @@ class Setting:
     by_joint: bool = False
 
     def valid(self, value: Any) -> str:
-        """Tell a valid value, in YAML: what one of another type means where that can be told, else the default."""
+        """Return a valid value as YAML: what one of another type means where that is clear, else the default."""
         meant, many = self.default, isinstance(self.default, list)
         first = self.default[0] if many and self.default else self.default
         entries = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]

@@ -23,7 +23,7 @@ WITHHOLD, PUBLISH = "withhold", "publish"
 
 
 class Tracked(Protocol):
-    """What a tracker says of a sample."""
+    """Result of a tracker for a sample."""
 
     @property
     def valid(self) -> bool:
@@ -31,7 +31,7 @@ class Tracked(Protocol):
 
     @property
     def status(self) -> TrackingStatus:
-        """What became of the sample."""
+        """Outcome of the sample."""
 
     @property
     def continued(self) -> bool:
@@ -43,4 +43,4 @@ class Tracked(Protocol):
 
     @property
     def message(self) -> str:
-        """What happened, in a sentence."""
+        """The outcome, in a sentence."""

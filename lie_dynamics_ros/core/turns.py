@@ -27,7 +27,7 @@ velocity makes no turn, and joints that turn by less than 3/2 of this more than 
 
 
 class Turns:
-    """Which joints of a robot turn without end.
+    """Continuous joints of a robot.
 
     Parameters
     ----------

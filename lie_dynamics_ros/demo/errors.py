@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class ShortfallError(Exception):
-    """Something fell short; the message says what."""
+    """A figure fell short, named in the message."""

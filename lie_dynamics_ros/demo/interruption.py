@@ -1,4 +1,4 @@
-"""Being told to end, in a way that is not lost."""
+"""Signals to end, which are not lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _requested = False
 
 
 class Interruption(KeyboardInterrupt):
-    """A signal told this process to end.
+    """A signal ended this process.
 
     A type of its own: where a plain KeyboardInterrupt passes through code that is compiled from text at run time, as
     dataclasses and named tuples are, Python ends by SIGINT at last, although the exception was caught.

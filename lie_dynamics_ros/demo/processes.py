@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 GRACE = 30.0
-"""Time that a child gets to end by itself [s]; one that hangs while it leaves DDS ends itself sooner."""
+"""Time for a child to end [s]; one that hangs while it leaves DDS ends itself sooner."""
 
 
 class Children:

@@ -17,7 +17,7 @@ from .tape import Tape
 
 @dataclass
 class Answer:
-    """What a node answered to a state, and how long after that [s]."""
+    """Answer of a node to a state, and its delay [s]."""
 
     values: np.ndarray
     latency: float
@@ -62,7 +62,7 @@ class Recorder(ABC):
 
 @dataclass(kw_only=True)
 class Verdict:
-    """What a recording shows.
+    """Results of a recording.
 
     Attributes
     ----------

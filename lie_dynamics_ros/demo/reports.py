@@ -68,7 +68,7 @@ class Reports:
         return sorted(self.lasting) + sorted(found)
 
     def remarks(self) -> list[str]:
-        """How many states came late, or before their clock."""
+        """Return how many states came late, or before their clock."""
         dropped = self._dropped().items()
         return [f"{name}: {count} states were {UNTIMELY[kind]}" for (name, kind), count in dropped if kind in UNTIMELY]
 
@@ -82,7 +82,7 @@ def _drops(status: DiagnosticStatus) -> dict[str, int]:
 
 
 def _says_late(status: DiagnosticStatus, before: DiagnosticStatus | None) -> bool:
-    """Tell whether the first reason of an error is that states come late or not at all for a while."""
+    """Return whether the first reason of an error is that states come late or not at all for a while."""
     reason = status.message.partition("; ")[0]
     if reason.startswith((f"{STALE}: ", "an answer took ")):
         return True

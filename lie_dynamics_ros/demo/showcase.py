@@ -48,7 +48,7 @@ class Moment:
 
 @dataclass
 class Conclusion:
-    """What came out: lines to print, and what fell short; empty where all is well."""
+    """Result: lines to print, and what fell short; empty where all is well."""
 
     lines: list[str]
     shortfalls: list[str]
@@ -87,7 +87,7 @@ class Showcase(ABC):
 
     @abstractmethod
     def ready(self) -> bool:
-        """Tell whether each topic has been heard that is there from the beginning: then nothing more is missed."""
+        """Return whether each topic has been heard that is there from the beginning: then nothing more is missed."""
 
     def counts(self) -> tuple[int, int]:
         """Return how many states and how many answers have come since the recording began."""
@@ -104,7 +104,7 @@ class Showcase(ABC):
         return
 
     def done(self) -> bool:
-        """Tell whether the recording may end."""
+        """Return whether the recording may end."""
         return True
 
     def latencies(self) -> Sequence[float]:
@@ -133,7 +133,7 @@ class Showcase(ABC):
         Raises
         ------
         ShortfallError
-            There is next to nothing to judge.
+            There is next to nothing to check.
         """
 
 

@@ -20,7 +20,7 @@ OPENED = re.compile(r"the page is at (\S+)")
 PATIENCE = 600.0
 """Longest wait for the page [s], while the node runs: others may use the machine."""
 SAID = 10.0
-"""After how long it is said that the page is waited for [s], again and again."""
+"""Period of the reminder that the page is waited for [s]."""
 OPENING = 60.0
 """Longest wait for somebody to open the page [s]."""
 
@@ -57,7 +57,7 @@ def start_view(showcases: Sequence[Showcase], children: Children) -> str:
 
 
 def await_browser() -> None:
-    """Wait until somebody at a terminal says that the page is open, a minute at most; elsewhere go on at once."""
+    """Wait for Enter at a terminal, a minute at most, so that the page is open; elsewhere go on at once."""
     if not sys.stdin.isatty():
         return
     print(f"open it, then press Enter; the show begins after {OPENING:.0f} s in any case", flush=True)

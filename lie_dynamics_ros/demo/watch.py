@@ -68,7 +68,7 @@ class Screen:
 
 
 START_LIMIT = 120.0
-"""Longest time until the first answers [s], from when no node says any more that it reads its robot."""
+"""Longest time until the first answers [s], from when no node reports any more that it reads its robot."""
 READING_LIMIT = 1800.0
 """Longest time for that, too [s]: the first start compiles kernels, and others may use the machine."""
 STANDSTILL = 60.0
@@ -165,7 +165,7 @@ def _listen(showcases: Sequence[Showcase], executors: Sequence[Executor]) -> Non
 
 
 def _drain(showcases: Sequence[Showcase], executor: Executor) -> None:
-    """Take all that is here: what one topic says is judged by what others say."""
+    """Take all that is here: topics are checked against each other."""
     taken = -1
     while taken != (taken := sum(showcase.recorder.tape.taken for showcase in showcases)):
         executor.spin_once(timeout_sec=READING)

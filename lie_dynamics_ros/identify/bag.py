@@ -36,7 +36,7 @@ class BagError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class BagRecording:
-    """What a bag tells of a robot.
+    """Content of a bag for a robot.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def read_bag(
     """Read positions and efforts of a model's joints from a rosbag2 (sqlite3 or mcap).
 
     Positions come from all JointState topics together that have joints of the model, each joint from the topic that
-    tells it most often; efforts from the same messages where they are given, else from the commands: a JointState with
+    has it most often; efforts from the same messages where they are given, else from the commands: a JointState with
     efforts, or a Float64MultiArray with as many numbers as there are joints, which holds until the next.
 
     Parameters
@@ -91,7 +91,7 @@ def read_bag(
     joint_prefix : str
         Before the names of joints in the bag.
     locked : mapping of str to float, optional
-        Joints that the model has locked, and where: a remark tells of those that are elsewhere.
+        Joints that the model has locked, and where: a remark names those that are elsewhere.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def _refuse_special_files(path: Path) -> None:
 def _chosen(
     series: dict[tuple[str, str], _Series], names: Sequence[str], what: str, there: str, prefer: Mapping[str, str]
 ) -> dict[str, tuple[str, Array, Array]]:
-    """Return topic, times and values for each joint: of the topic preferred, else of that which tells most."""
+    """Return topic, times and values for each joint: of the topic preferred, else of that with most of it."""
     found: dict[str, tuple[str, Array, Array]] = {}
     for name in names:
         own = {topic: s for (topic, joint), s in series.items() if joint == name}

@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--gains", action="store_true", help="estimate a gain of each leg's encoder, too")
     found.add_argument(
         "--distance", nargs=4, action="append", default=[], metavar=("SIDE", "LEG", "LEG", "METRES"),
-        help="measured distance of joint centres of the base or the platform, where nothing else tells the scale",
+        help="measured distance of joint centres of the base or the platform, where nothing else gives the scale",
     )  # fmt: skip
     found.add_argument("--distance-sigma", type=float, default=1e-4, help="of these distances [m]")
     found.add_argument("--lengths", default="", help="topic of joint states, where there are several")
@@ -85,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Do what the command line says."""
+    """Run the command line."""
     check_output(given.out, given.plan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StewartWarning)
@@ -219,10 +219,10 @@ def summary(found: MeasuredCalibration) -> str:
             lines.append(f"  {what}: {1e3 * before:.4f} {unit}, {later}")
     metric = 7 * len(found.offsets)
     worst, gain = (float(part.max(initial=0.0)) for part in (found.deviations[:metric], found.deviations[metric:]))
-    least = f"{1e3 * worst:.3g} mm" if np.isfinite(worst) else "some cannot be told"
+    least = f"{1e3 * worst:.3g} mm" if np.isfinite(worst) else "some cannot be determined"
     lines.append(f"largest standard deviation of a joint coordinate or offset: {least}")
     if len(found.deviations) > metric:
-        told = f"{1e6 * gain:.3g} ppm" if np.isfinite(gain) else "some cannot be told"
+        told = f"{1e6 * gain:.3g} ppm" if np.isfinite(gain) else "some cannot be determined"
         lines.append(f"gains are {', '.join(f'{x:.6f}' for x in found.gains)}; largest standard deviation: {told}")
     return "\n".join(lines)
 

@@ -36,7 +36,7 @@ def write_calibration(
     parts = ["<h1>Calibrated platform</h1>", *(f"<p>{escape(text)}.</p>" for text in remarks)]
     parts += [f"<p class='bad'>{escape(text)}.</p>" for text in found.problems]
     errors = found.measured != "lengths"
-    parts += ["<h2>Poses told by leg lengths</h2>", f"<p>{_ERRORS}</p>"] if errors else []
+    parts += ["<h2>Poses from leg lengths</h2>", f"<p>{_ERRORS}</p>"] if errors else []
     rows = []
     for what, before, after in zip(("distance [mm]", "angle [mrad]"), *found.pose_errors(), strict=True):
         if before > 0.0:
@@ -46,7 +46,7 @@ def write_calibration(
     parts += ["<h2>Joint centres and offsets</h2>", f"<p>{_FRAMES} {found.noise_ratio:.2f}.</p>"]
     parts += [_changes(found, legs), picture(_bars(found), "changes")]
     parts += ["<h2>Residuals of the legs</h2>", picture(_residuals(found, legs), "residuals")]
-    parts += ["<h2>What the poses tell</h2>", f"<p>{escape(str(found.fit.report).splitlines()[0])}.</p>"]
+    parts += ["<h2>What the poses determine</h2>", f"<p>{escape(str(found.fit.report).splitlines()[0])}.</p>"]
     if found.fit.report.combinations:
         parts.append("<ul>" + "".join(f"<li>{escape(x)}</li>" for x in found.fit.report.combinations) + "</ul>")
     parts += ["<h2>What to measure next</h2>", f"<p>{escape(told(plan))}.</p>", planned(plan, legs[:6])]
@@ -84,16 +84,16 @@ def _changes(found: MeasuredCalibration, legs: Sequence[str]) -> str:
     for side, (name, points, drawn) in enumerate(_sides(found)):
         for k, leg in enumerate(legs):
             numbers = zip(points[k], 1e3 * (points[k] - drawn[k]), deviations[3 * (n * side + k) :], strict=False)
-            texts = (f"{x:.6f} ({dx:+.3f} ± {_number(s, '.2g', 'not told')})" for x, dx, s in numbers)
+            texts = (f"{x:.6f} ({dx:+.3f} ± {_number(s, '.2g', 'unknown')})" for x, dx, s in numbers)
             rows.append((f"{name} {leg}", *texts))
     points_table = table(("joint", "x [m] (change [mm])", "y", "z"), rows)
-    rows = [(leg, f"{1e3 * o:+.4f} ± {_number(s, '.2g', 'not told')}")
+    rows = [(leg, f"{1e3 * o:+.4f} ± {_number(s, '.2g', 'unknown')}")
             for leg, o, s in zip(legs, found.offsets, deviations[6 * n : 7 * n], strict=True)]  # fmt: skip
     head: tuple[str, ...] = ("leg", "offset [mm]")
     if len(deviations) > 7 * n:
         spread = 1e6 * found.deviations[7 * n :]
         head = (*head, "gain (deviation [ppm])")
-        rows = [(*row, f"{g:.7f} ± {_number(s, '.2g', 'not told')}")
+        rows = [(*row, f"{g:.7f} ± {_number(s, '.2g', 'unknown')}")
                 for row, g, s in zip(rows, found.gains, spread, strict=True)]  # fmt: skip
     return points_table + table(head, rows)
 

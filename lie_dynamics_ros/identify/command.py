@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--base-link", help="take the joints below this link; all others are locked")
     found.add_argument("--lock", nargs="*", default=(), metavar="JOINT[=POSITION]",
                        help="joints that no state names, at zero or at a position [rad, m]")  # fmt: skip
-    found.add_argument("--leave-out", nargs="*", default=(), metavar="JOINT", help="joints whose efforts tell nothing")
+    found.add_argument("--leave-out", nargs="*", default=(), metavar="JOINT", help="joints whose efforts are unusable")
     found.add_argument("--drive-gains", nargs="+", type=float, metavar="GAIN",
                        help="newton metres for each unit of the efforts, as N m/A, by joint; or a matrix, "
                        "row by row, from efforts of coupled drives to those of joints")  # fmt: skip
@@ -109,7 +109,7 @@ def _locked(text: str) -> tuple[str, float]:
 
 
 def _payload(numbers: Sequence[float]) -> SpatialInertia:
-    """Return what ``--payload`` tells; a ball of water where its inertia is not told."""
+    """Return the payload of ``--payload``; a ball of water where its inertia is not given."""
     if len(numbers) not in (4, 7) or not all(map(math.isfinite, numbers)) or not numbers[0] > 0.0:
         expected = "a mass, three coordinates and, if known, three moments of inertia are expected"
         raise InputError(f"--payload: {expected}, got {' '.join(map(str, numbers))}")
@@ -118,7 +118,7 @@ def _payload(numbers: Sequence[float]) -> SpatialInertia:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Do what the command line says."""
+    """Run the command line."""
     if given.payload is not None and given.loaded is None:
         raise InputError("--payload: --loaded, a bag with it, is expected")
     if given.loaded is None:

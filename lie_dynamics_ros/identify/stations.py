@@ -1,4 +1,4 @@
-"""Where a platform stood still in a rosbag2: readings of its legs, and the pose that a device measured there."""
+"""Stations of a platform in a rosbag2, where it stood still: readings of its legs, and a device's pose."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Stations:
     readings : ndarray, shape (k, n)
         Medians, in the units of the messages, of the legs of `legs`.
     poses : ndarray, shape (k, 4, 4)
-        Medians; identity for what the messages do not tell.
+        Medians; identity for what the messages do not determine.
     measured : str
-        "pose", "position" or "orientation"; "lengths" where no poses were asked for.
+        "pose", "position" or "orientation"; "lengths" where no poses were requested.
     remarks : tuple of str
         Which topics were taken, and what was odd.
     legs : tuple of str
-        Those that were asked for, and further ones that the bag has.
+        Those that were requested, and further ones that the bag has.
     """
 
     time: Array
@@ -191,7 +191,7 @@ def read_stations(
 def _even(
     readings: dict[tuple[str, str], tuple[array[float], array[float]]], legs: Sequence[str], there: str
 ) -> tuple[Array, Array, str]:
-    """Return times (n,), readings (n, m), NaN in gaps, and topics; of each leg the topic that tells most."""
+    """Return times (n,), readings (n, m), NaN in gaps, and topics; of each leg the topic with most readings."""
     own: list[tuple[str, Array, Array]] = []
     missing = []
     for leg in legs:

@@ -3,7 +3,7 @@
 SI units and radians; twists and wrenches angular part first, in the body frame; quaternions x, y, z, w.
 See ``doc/conventions.md``.
 
-Names are imported when they are first asked for: a node that needs one algorithm does not wait for the others. What is
+Names are imported when they are first requested: a node that needs one algorithm does not wait for the others. What is
 public, and its types, is written in ``__init__.pyi``.
 """
 
@@ -61,7 +61,7 @@ _HOMES = {
     ),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
-#: Rooms, imported when they are asked for too.
+#: Rooms, imported when they are requested too.
 _ROOMS = (
     "autodiff", "closed_form", "constraints", "control", "dynamics", "errors", "estimation", "geometry",
     "identification", "lie", "model", "optimal", "plots", "reference", "simulation", "stewart",

@@ -52,4 +52,4 @@ class SimulationError(LieDynamicsError):
 
 
 class DescriptionWarning(UserWarning):
-    """Something in a robot description that was accepted only because the caller asked for it."""
+    """Something in a robot description that was accepted only at the caller's request."""

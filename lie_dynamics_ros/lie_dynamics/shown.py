@@ -1,4 +1,4 @@
-"""How models and results show themselves: `repr` on a few lines, tables in notebooks, and pictures."""
+"""Display of models and results: `repr` on a few lines, tables in notebooks, and pictures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shown(cls: _Class) -> _Class:
 
 
 def pictures() -> Any:
-    """Return the module `plots`, found when a picture is made: it knows what it draws, which does not know it."""
+    """Return the module `plots`, imported when a picture is made, since it imports what it draws."""
     return import_module(f"{__package__}.plots")
 
 

@@ -65,7 +65,7 @@ _ENCODING_ERRORS = {expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]}
 
 
 class ElementReader(ABC):
-    """Builds elements from what expat tells; a base of the readers of formats.
+    """Builds elements from the events of expat; a base of the readers of formats.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class ElementReader(ABC):
 
     @abstractmethod
     def checked(self, tag: str, attributes: dict[str, str]) -> str:
-        """Return the name that an element shall have; raises DescriptionError for one that may not be there at all."""
+        """Return the name of an element; raises DescriptionError for one that may not be there at all."""
 
     @abstractmethod
     def wanted(self, tag: str, depth: int) -> bool:
-        """Tell whether an element is kept; all around it are. The root is at depth 0."""
+        """Return whether an element is kept; all around it are. The root is at depth 0."""
 
     @abstractmethod
     def take(self, element: Element, depth: int) -> None:

@@ -1,4 +1,4 @@
-"""Mappings in YAML files whose values are asked for by their kind: a number is a number, and a boolean a boolean."""
+"""Mappings in YAML files whose values are read by their kind: a number is a number, and a boolean a boolean."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Section:
         return self._values.get(key) is not None
 
     def names(self, key: str) -> bool:
-        """Tell whether a key is there, also with nothing as its value: most often one that was forgotten."""
+        """Return whether a key is there, also with nothing as its value: most often one that was forgotten."""
         return key in self._values
 
     def refuse(self, message: str) -> NoReturn:

@@ -58,7 +58,7 @@ def load_yaml(source: str | PathLike[str], make_error: MakeError, max_size: int 
     Raises
     ------
     LieDynamicsError
-        As `make_error` makes it, for all that cannot be read, is no YAML, or is another YAML than the module says.
+        As `make_error` makes it, for all that cannot be read, is no YAML, or is YAML outside this subset.
     """
     text, where = _text_of(source, make_error, max_size)
     return _Composer(text, where, make_error).content(), where

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Interface:
-    """What a node opens besides `COMMON`.
+    """Interfaces of a node besides `COMMON`.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ COMMON = Interface(
 """What every node opens: logging, parameters, lifecycle, simulated time, diagnostics."""
 
 BASE = ("imu", "odometry", "~/desired_base_acceleration", "~/carrying_accelerations")
-"""Topics that tell how a robot's base is turned and moves."""
+"""Topics with the orientation and motion of a robot's base."""
 
 INTERFACES = {
     "inverse_dynamics": Interface(

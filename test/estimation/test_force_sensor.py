@@ -81,7 +81,7 @@ def test_shapes_that_do_not_fit_are_refused(wrist, state, changed):
 def test_poses_that_do_not_tell_all_are_refused_with_what_is_missing(wrist):
     down = np.array([[0.0, 0.0, -9.81]])
     for gravity in (np.zeros((0, 3)), down, np.repeat(down, 8, axis=0)):
-        with pytest.raises(InputError, match="poses do not tell bias and tool apart; one with gravity along"):
+        with pytest.raises(InputError, match="poses do not separate bias and tool; one with gravity along"):
             calibrate_force_sensor(gravity, np.zeros((len(gravity), 6)), NOISE)
     with pytest.raises(InputError, match="no mass"):
         calibrate_force_sensor(9.81 * np.vstack([np.eye(3), -np.eye(3)]), np.zeros((6, 6)), NOISE)

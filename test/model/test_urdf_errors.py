@@ -231,7 +231,7 @@ CASES |= {
     ),
     "one position limit in 1.2": (
         urdf("1.2", joint("j1", "a", "b", '<limit lower="-1"/>')),
-        ["joint 'j1'", "one of lower and upper", "1.2 wants both"],
+        ["joint 'j1'", "one of lower and upper", "1.2 requires both"],
     ),
     "negative acceleration": (chain('<limit acceleration="-1"/>'), ["joint 'j1'", "acceleration limit is -1"]),
     "negative deceleration": (chain('<limit deceleration="-1"/>'), ["joint 'j1'", "deceleration limit is -1"]),

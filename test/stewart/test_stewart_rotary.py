@@ -283,7 +283,7 @@ def test_bad_files(old, new, message):
 
 
 def test_files_of_other_legs_name_their_reader():
-    with pytest.raises(StewartError, match=re.escape("rotary_legs are there, and what is asked for has point joints")):
+    with pytest.raises(StewartError, match=re.escape("rotary_legs are there, and what is requested has point joints")):
         StewartPlatform.from_yaml(FILE)
     with pytest.raises(StewartError, match="has no rotary_legs"):
         RotaryPlatform.from_yaml(StewartPlatform(*np.random.default_rng(0).normal(size=(2, 6, 3))).to_yaml())

@@ -1,4 +1,4 @@
-"""Which way is down, from an inertial measurement unit on the base of a robot."""
+"""Direction of gravity, from an inertial measurement unit on the base of a robot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GravitySensor:
     Parameters
     ----------
     model : Model
-        Whose frames say how the IMU is mounted; its root link may float.
+        Robot whose frames hold the mounting of the IMU; its root link may float.
     """
 
     def __init__(self, model: Model) -> None:

@@ -16,7 +16,7 @@ from ..robot_state import RobotState
 
 
 class MovingBase:
-    """The robot together with what carries it, which moves as is told from outside.
+    """The robot and what carries it, whose motion is given from outside.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class MovingBase:
     whole : Model
         The same with a floating root link, or with the joints that carry the base link, before the robot's own.
     base_link : str
-        Link whose frame tells how gravity is turned; empty for the root link.
+        Link in whose frame gravity is given; empty for the root link.
     floating : bool
         Whether the root link of `whole` floats.
 
@@ -110,7 +110,7 @@ class MovingBase:
         return inverse_dynamics(self._resting, state.position, state.velocity, zero) - moving[self.v :]
 
     def wrench(self, state: RobotState, acceleration: Array, root_gravity: Array) -> Array:
-        """Return what must push a floating root link besides the wrenches of the state, so that all moves as told.
+        """Return the wrench on a floating root link, besides those of the state, that the given motion needs.
 
         Parameters
         ----------

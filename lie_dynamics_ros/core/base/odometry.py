@@ -1,4 +1,4 @@
-"""How the root link of a robot moves, from what odometry tells of it."""
+"""Motion of the root link of a robot, from odometry."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Odometry:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was given, because time no longer says how old it is."""
+        """Forget what was given, because its age is no longer known."""
         self.problem = ""
         self.stamp: int | None = None
         self._told: tuple[Array, Array] | None = None
@@ -94,7 +94,7 @@ class Odometry:
     def at(self, stamp: int, now: int) -> tuple[Array, Array, Array]:
         """Return quaternion x, y, z, w and position (7,), twist (6,) and its rate (6,) at the time of a state.
 
-        The orientation told last is turned on, or back, by the twist, whose rate is zero where none was given; places
+        The last orientation is turned on, or back, by the twist, whose rate is zero where none was given; places
         have no part in dynamics under uniform gravity, and stay zero.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Parameters that say what the legs of a platform carry."""
+"""Parameters of the load on the legs of a platform."""
 
 from __future__ import annotations
 

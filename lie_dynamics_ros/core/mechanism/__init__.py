@@ -1,1 +1,1 @@
-"""Closed mechanisms as nodes follow them: what parameters say of them, and from state to state."""
+"""Closed mechanisms in nodes: their parameters, and tracking from state to state."""

@@ -28,7 +28,7 @@ class MechanismFollower:
     places : ndarray of int, shape (k,)
         Where the measured joints stand in q.
     last : TrackedState or None
-        What became of the last state; None before the first.
+        Outcome of the last state; None before the first.
     """
 
     def __init__(self, model: Model, mechanism: TrackedMechanism, most: int | None = None) -> None:
@@ -54,7 +54,7 @@ class MechanismFollower:
 
     @property
     def idle(self) -> tuple[IdleFreedom, ...]:
-        """What the measured joints do not tell, see the tracker."""
+        """What the measured joints do not determine, see the tracker."""
         return self._tracker.idle
 
     @property

@@ -1,4 +1,4 @@
-"""Parameters that say what closes the loops of a robot, and how it is followed."""
+"""Parameters of the loops of a robot, and of tracking them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MECHANISM_SETTINGS = (
     Setting(
         "measured_joints",
         [""],
-        "Joints that joint states tell, which determine all others. [''] stands for all of one coordinate.",
+        "Joints measured in joint states, which determine all others. [''] stands for all of one coordinate.",
         "while unconfigured",
     ),
     Setting("motors", [""], "Joints with motors. [''] stands for the measured ones.", "while unconfigured"),

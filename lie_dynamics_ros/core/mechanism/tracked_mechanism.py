@@ -23,7 +23,7 @@ class TrackedMechanism:
     ----------
     constraints : ConstraintSet
     measured, motors : tuple of str
-        Joints that states tell, and those with motors.
+        Joints measured in states, and those with motors.
     start : ndarray, shape (nq,)
         Closed configuration that tracking starts from.
     start_known : bool
@@ -54,8 +54,8 @@ class TrackedMechanism:
     ) -> TrackedMechanism:
         """Read parameter values; raises ParameterError or ConfigurationError where they do not fit the model.
 
-        `closed` tells that all loops are closed where all coordinates are zero, and that they start there unless the
-        parameters tell another place.
+        `closed` means that all loops are closed where all coordinates are zero, and that they start there unless the
+        parameters give another place.
         """
         measured = _joints(model, values, "measured_joints", constraints) or single_joints(model)
         known = closed or any(values["start_joints"]) or list(values["start_positions"]) != [0.0]

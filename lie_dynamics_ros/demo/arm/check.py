@@ -1,4 +1,4 @@
-"""Holds recorded torques against the library called in this process, from what the node says it answered."""
+"""Compares recorded torques with the library called in this process, for the states that the node answered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE = 1e-12
 
 @dataclass
 class Verdict(recording.Verdict):
-    """What the recording shows.
+    """Results of the recording.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def judge(recorder: Recorder, model: Model) -> Verdict:
 
 
 def _compare(recorder: Recorder, model: Model, stamps: list[int], verdict: Verdict) -> None:
-    """Hold answers against what the node says about them, and that against the library and what was sent."""
+    """Compare answers with the node's reports of them, and these with the library and what was sent."""
     states, accounts = ([kept[stamp] for stamp in stamps] for kept in (recorder.states, recorder.accounts))
     q, qd, input_, wrench, told = (
         np.array([_named(account.names, getattr(account, name), model) for account in accounts])

@@ -1,4 +1,4 @@
-"""Listens to the driver and the node of the arm and keeps what they say."""
+"""Records the driver and the node of the arm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NODE = "inverse_dynamics"
 
 @dataclass
 class Account:
-    """What the node says it computed an answer from: the fields of ``DynamicsState``, each (n,) in its order."""
+    """Inputs of an answer, reported by the node: the fields of ``DynamicsState``, each (n,) in its order."""
 
     names: list[str]
     position: np.ndarray
@@ -43,13 +43,13 @@ class Recorder(recording.Recorder):
     Attributes
     ----------
     accounts : dict
-        What the node says about that answer.
+        The node's report of that answer.
     accelerations : set of bytes
         All desired accelerations that were sent, the bytes of their numbers.
     names : list
         Joints of the answers.
     accountable : bool
-        Whether the node tells what it answered: where its own message types are installed.
+        Whether the node reports its answers: where its own message types are installed.
     """
 
     accounts: dict[int, Account] = field(default_factory=dict)

@@ -83,7 +83,7 @@ class ArmShowcase(Showcase):
         children.start("inverse_dynamics", {**outputs, **both}, {})
 
     def ready(self) -> bool:
-        """Tell whether each topic has been heard."""
+        """Return whether each topic has been heard."""
         heard = self.recorder
         return bool(heard.answers and heard.accelerations and (heard.accounts or not heard.accountable))
 

@@ -1,1 +1,1 @@
-"""The arm under control: a trajectory, a payload that nobody told the controller of, and adaptation."""
+"""The arm under control: a trajectory, a payload unknown to the controller, and adaptation."""

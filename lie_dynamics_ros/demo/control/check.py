@@ -26,14 +26,14 @@ MASS_TOLERANCE = 0.02
 SAME = 1e-6
 """How far the controller's own tracking error may be from that seen from outside [rad, m]."""
 LATE = 0.5 / RATE
-"""By how much sooner or later than told the controller may desire the motion, as it finds out when efforts act [s]."""
+"""Largest shift of the controller's desired motion against the given one, as it measures when efforts act [s]."""
 FEWEST = 100
 """States without which an act cannot be checked."""
 
 
 @dataclass
 class Verdict(recording.Verdict):
-    """What the recording shows; remarks say what would fall short, were the limits on learning meant for this robot.
+    """Results of the recording; remarks say what would fall short, were the limits on learning meant for this robot.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Verdict(recording.Verdict):
     payload : float
         The last estimate, mean over the last part of the adaptive act [kg].
     reported : float
-        Largest difference between the tracking error that the controller tells and the one seen from outside, of the
+        Largest difference between the tracking error that the controller reports and the one seen from outside, of the
         motion as told or up to `LATE` sooner or later.
     """
 
@@ -69,7 +69,7 @@ def judge(recorder: Recorder, play: Play, starts: Sequence[int], limit: float = 
     Raises
     ------
     ShortfallError
-        An act is missing, or there is next to nothing to judge.
+        An act is missing, or there is next to nothing to check.
     """
     if len(starts) < len(play.acts):
         raise ShortfallError(f"only {len(starts)} of {len(play.acts)} acts were played")
@@ -120,7 +120,7 @@ def judge(recorder: Recorder, play: Play, starts: Sequence[int], limit: float = 
 
 
 def _difference(play: Play, act: Act, t: Array, positions: Array, told: Array) -> float:
-    """Return by how much errors told at positions (k, n) differ from those on the motion, as late as fits best."""
+    """Return by how much errors reported at positions (k, n) differ from those on the motion, as late as fits best."""
     late = np.zeros(len(t))
     for _ in range(3):  # Newton's steps
         desired, rate, _ = play.motion.at(t - late, act.duration)

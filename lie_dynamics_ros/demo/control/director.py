@@ -27,7 +27,7 @@ TRIES = 5
 PAUSE = 0.2
 """Rest after each act, in simulated time [s]."""
 PATIENCE = 120.0
-"""How long a node may take to change its parameters, or to tell what became of a trajectory [s]: on a busy machine."""
+"""Longest time for a node to change its parameters, or to report the end of a trajectory [s]: on a busy machine."""
 LOST = 2.0
 """After how long parameters are sent again [s]: an answer is lost where the node has not discovered our reader yet."""
 
@@ -45,7 +45,7 @@ class Director:
         self.play = play
         self.starts: list[int] = []
         self._now = 0  # simulated time [ns]; 0 before it is known
-        self._answers: dict[str, list[Any]] | None = None  # by the node that was asked
+        self._answers: dict[str, list[Any]] | None = None  # by the node that was requested
         self._deadline: float | None = None  # for the act that is to begin, in steady time [s]
         self._pause = 0  # until when nothing is to be done [ns]
         self._refusal = ""  # why the last trajectory was refused
@@ -122,8 +122,8 @@ class Director:
     def _send_again(self) -> None:
         """Send the last trajectory again, further ahead; raises ShortfallError where it is refused time and again.
 
-        Reasons do not tell those that were read too late, for what is left of them is judged, nor does the clock, which
-        may be heard late, too.
+        Reasons do not determine those that were read too late, for what is left of them is judged, nor does the clock,
+        which may be heard late, too.
         """
         act, reason, self._refusal = self.play.acts[len(self.starts) - 1], self._refusal, ""
         self._late += 1

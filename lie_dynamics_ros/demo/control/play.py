@@ -1,4 +1,4 @@
-"""The motion played: three acts, and a payload that only the simulated robot knows of."""
+"""The motion played: three acts, and a payload that only the simulated robot has."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class Play:
     Raises
     ------
     ShortfallError
-        It cannot be played; says why.
+        It cannot be played; with the reason.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class Play:
         self.acts = (
             Act("exact", "computed torque with the exact model", lengths[0], {}, {}),
             # What is wrong with the model shows where nothing is learned.
-            Act("payload", f"{mass} at {link} that nobody told", lengths[1], payload, {"learn_drives": False}),
+            Act("payload", f"{mass} at {link} that was not given", lengths[1], payload, {"learn_drives": False}),
             Act("adaptive", "the adaptive controller learns it", lengths[2], {}, {"mode": "adaptive"}),
         )
 

@@ -1,4 +1,4 @@
-"""Listens to the controlled robot and its controller, and keeps what they say."""
+"""Records the controlled robot and its controller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Recorder(recording.Recorder):
     Attributes
     ----------
     errors : dict
-        Desired minus actual position (n,) [rad, m], as the controller says.
+        Desired minus actual position (n,) [rad, m], reported by the controller.
     masses : dict
         Estimated mass of the link that carries the payload [kg].
     names : list

@@ -156,7 +156,7 @@ class ControlShowcase(Showcase):
     Raises
     ------
     ShortfallError
-        This cannot be shown with this robot, or not in this time; says why.
+        This cannot be shown with this robot, or not in this time; with the reason.
     """
 
     title = "control"
@@ -204,7 +204,7 @@ class ControlShowcase(Showcase):
         self.director.listen(node)
 
     def ready(self) -> bool:
-        """Tell whether each topic has been heard; inertias come with the adaptive mode only."""
+        """Return whether each topic has been heard; inertias come with the adaptive mode only."""
         recorder = self.recorder
         return bool(recorder.states and recorder.answers and recorder.errors)
 
@@ -213,7 +213,7 @@ class ControlShowcase(Showcase):
         self.director.proceed()
 
     def done(self) -> bool:
-        """Tell whether all acts are played and recorded."""
+        """Return whether all acts are played and recorded."""
         end, recorder = self.director.end, self.recorder
         heard = (recorder.states, recorder.answers, recorder.errors, recorder.masses)
         return bool(end and all(next(reversed(kept), 0) > end for kept in heard))

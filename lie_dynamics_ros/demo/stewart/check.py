@@ -1,4 +1,4 @@
-"""Holds estimated poses against the true ones: their errors must be what their covariances say."""
+"""Compares estimated poses with the true ones: their errors must agree with their covariances."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LARGEST = 60.0
 SLACK = 0.25
 """By how much the mean of these squares may miss 6, besides what its own spread allows."""
 FEWEST = 20
-"""Poses without which there is nothing to judge."""
+"""Fewest poses for a check."""
 
 
 @dataclass
 class Verdict(recording.Verdict):
-    """What the recording shows.
+    """Results of the recording.
 
     Attributes
     ----------

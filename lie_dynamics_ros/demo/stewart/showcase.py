@@ -1,4 +1,4 @@
-"""A Stewart platform moves; stewart_pose tells from its noisy leg lengths where it is, and how well that is known."""
+"""A Stewart platform moves; stewart_pose estimates its pose and covariance from noisy leg lengths."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class StewartShowcase(Showcase):
         children.start("stewart_pose", {"leg_noise": [LENGTH_NOISE], **kept(f"{node}/pose", f"{node}/twist")}, here)
 
     def ready(self) -> bool:
-        """Tell whether each topic has been heard."""
+        """Return whether each topic has been heard."""
         recorder = self.recorder
         return bool(recorder.states and recorder.answers and recorder.true_twists and recorder.twists)
 

@@ -65,7 +65,7 @@ def _function() -> Any:
 
         @staticmethod
         def backward(context: Any, *gradients: Any) -> Any:  # or PyTorch would take slopes for constants
-            raise RuntimeError("dynamics of lie_dynamics have first derivatives only, second ones are asked for")
+            raise RuntimeError("dynamics of lie_dynamics have first derivatives only, second ones were requested")
 
     class Evaluation(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

@@ -27,14 +27,14 @@ RANK_CUT = 1e-10
 @shown
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """What `assemble` found.
+    """Result of `assemble`.
 
     Attributes
     ----------
     q : ndarray, shape (nq,)
         The configuration.
     converged : bool
-        Whether all constraints hold there, to the tolerance asked for.
+        Whether all constraints hold there, to the tolerance requested.
     residual : float
         Largest error of a constraint [m or rad].
     worst : str

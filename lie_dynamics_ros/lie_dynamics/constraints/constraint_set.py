@@ -261,7 +261,7 @@ class ConstraintSet:
         return matrix, values
 
     def _upright_tables(self) -> tuple[Array, Array]:
-        """Return loops and scalars for assembly, with those that tell upright from upside down."""
+        """Return loops and scalars for assembly, with those that distinguish upright from upside down."""
         parts = [
             np.concatenate([scalars(c.kind, c.axis, c.second_axis, c.length), extra])
             for c in self.loops
@@ -319,7 +319,7 @@ def _put_loop(row: Array, loop: Loop, model: Model) -> None:
 
 
 def _through_custom(model: Model, loop: Array) -> bool:
-    """Tell whether a loop passes a user-defined joint."""
+    """Return whether a loop passes a user-defined joint."""
     for column in (lk.ROW_1, lk.ROW_2):
         i = int(loop[column])
         while i != int(loop[lk.ANCESTOR]):

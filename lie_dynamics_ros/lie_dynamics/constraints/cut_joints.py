@@ -74,7 +74,7 @@ def scalars(kind: str, axis: Array | None, second_axis: Array | None, length: fl
 
 
 def upright(kind: str, axis: Array | None, second_axis: Array | None) -> Array:
-    """Return further scalars (k, SCALAR_SIZE) that are zero too, and tell a closed loop from one closed upside down.
+    """Return further scalars (k, SCALAR_SIZE) that are zero too, but not in a loop closed upside down.
 
     The scalars of a cut joint also vanish where an axis points the other way, or where a welded frame is turned by
     half a turn. With these, the sum of the squares has no minimum there.
@@ -91,7 +91,7 @@ def upright(kind: str, axis: Array | None, second_axis: Array | None) -> Array:
 
 
 def facing(kind: str, axis: Array | None, second_axis: Array | None) -> Array:
-    """Return what tells upright from upside down (10,): columns `FACING` and `FACING_LEAST` of the table of loops."""
+    """Return the numbers for upright against upside down (10,): columns `FACING` and `FACING_LEAST` of loops."""
     axis = _Z if axis is None else axis
     if kind in ("welded", "prismatic"):
         return np.append(np.eye(3), lk.WHOLE)

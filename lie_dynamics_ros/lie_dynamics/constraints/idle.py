@@ -137,7 +137,7 @@ def _is_in(inside: npt.NDArray[np.bool_], body: int) -> bool:
 def _spins(
     twists: Array, origins: Array, outside: list[tuple[int, Array]], bodies: Places, size: float, off: float
 ) -> bool:
-    """Tell whether a group turns about a line through the points in which it touches the rest; see above."""
+    """Return whether a group turns about a line through the points in which it touches the rest; see above."""
     if not outside:
         return False
     points, least = np.array([point for _, point in outside]), _MOVES + off
@@ -170,7 +170,7 @@ def _spins(
 
 
 def bends(model: Model, constraints: ConstraintSet, q: Array, motions: Array, places: Places) -> bool:
-    """Tell whether some of these motions go on for a moment only, as at a singular configuration.
+    """Return whether some of these motions go on for a moment only, as at a singular configuration.
 
     A second of constant rates z takes the constraints to z^T (d^2 f) z, the bias. What accelerations of joints that are
     not held cannot make up for ends the motion.
@@ -275,7 +275,7 @@ def idle_motion(
 
 
 def _only_spins(model: Model, constraints: ConstraintSet, q: Array, Z: Array, mask: npt.NDArray[np.bool_]) -> bool:
-    """Tell whether these motions are spins; which coordinates spin is found once for each set of given ones."""
+    """Return whether these motions are spins; which coordinates spin is found once for each set of given ones."""
     key = mask.tobytes()
     known = constraints._spins.get(key)
     if known is not None and Z.shape[1] == known[0] and np.abs(Z[~known[1]]).max(initial=0.0) < _MOVES:

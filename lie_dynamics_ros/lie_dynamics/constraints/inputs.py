@@ -38,13 +38,13 @@ class ConstrainedDynamics:
         What each cut joint exerts on its second body: moment and force in frame 2, about its origin [N m, N]. The
         first body gets the opposite.
     rank : int, or ndarray of int, shape (...)
-        Number of constraints that are independent (where forces are asked for: at the coordinates that they must hold).
+        Number of constraints that are independent (where forces are requested: at the coordinates that they must hold).
     residual : float, or ndarray, shape (...)
         Largest violation of A qdd + dA/dt qd = target, relative to the terms of its sum; of the equations of motion in
         inverse dynamics. Round-off unless the constraints contradict each other.
     """
 
-    # Results come from the kernel in one array; views of its parts are made when they are asked for.
+    # Results come from the kernel in one array; views of its parts are made when they are requested.
     __slots__ = ("_constraints", "_packed", "tau")
 
     tau: Array

@@ -69,13 +69,13 @@ def constrained_inverse_dynamics(
     Returns
     -------
     ConstrainedDynamics
-        `rank` is that of A_p, and `residual` tells how far the equations of motion are from solved, relative to their
+        `rank` is that of A_p, and `residual` is how far the equations of motion are from solved, relative to their
         terms.
 
     Raises
     ------
     InputError
-        If there are fewer constraints than passive coordinates (the message tells the way out), or if no forces within
+        If there are fewer constraints than passive coordinates (the message names the way out), or if no forces within
         the limits do it; for wrong shapes and NaN.
     SingularityError
         If the configuration is one where the constraints do not hold all passive coordinates.
@@ -83,7 +83,7 @@ def constrained_inverse_dynamics(
     Notes
     -----
     Passive coordinates that no constraint holds do no harm where the motion takes no force along them, nor where they
-    are spins of rods between ball joints: spins then accelerate by themselves, not as `qdd` says, and the result's
+    are spins of rods between ball joints: spins then accelerate freely, not by `qdd`, and the result's
     `qdd` has what they do.
     """
     states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)

@@ -19,7 +19,7 @@ _CUT_JOINTS = {
 
 
 def closes_a_loop(model: Model, joint: SdfJoint) -> bool:
-    """Tell whether anything moves between the links of a joint, besides it.
+    """Return whether anything moves between the links of a joint, besides it.
 
     Raises
     ------

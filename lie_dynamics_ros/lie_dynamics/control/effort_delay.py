@@ -1,4 +1,4 @@
-"""How long efforts take to act, told by what a robot does where the acceleration that is commanded jumps."""
+"""Delay of efforts, estimated from the response of a robot to jumps of the commanded acceleration."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .kernels.signals import within
 from .robots import Robot, forward_dynamics
 
 JUMP = 5.0
-"""Changes of an acceleration from one state to the next that tell something, whatever the noise [rad/s^2, m/s^2]."""
+"""Changes of an acceleration from one state to the next that count, whatever the noise [rad/s^2, m/s^2]."""
 LITTLE = 0.1
-"""Those that are looked at until the delay is known well, which tell something where there is little noise."""
+"""Those that are used until the delay is known well, which count where there is little noise."""
 DOUBT = 25.0
 """What the middle of all delays that may be counts beside what was seen, before noise is known: 12 times the variance
 of what accelerations lack [rad^2/s^4, m^2/s^4], as delays are spread over a period."""
@@ -29,7 +29,7 @@ KNOWN = 20.0
 FADING = 0.9
 """What is left of what was seen with each further jump."""
 BEYOND = 0.5
-"""How far beyond the period in which it lies a jump may tell a delay: what tells more was a blow [periods]."""
+"""Largest delay of a jump beyond the period in which it lies; a longer one was a blow [periods]."""
 LONGEST = 8
 """Longest delay that is reported [periods]."""
 
@@ -48,7 +48,7 @@ class EffortDelay:
     Between two states h apart the effort of the one before acts for D, then that of the first. So the accelerations by
     M^-1 of the latter exceed those measured by D x, x = M^-1 (change of effort) / h. Of both the mean of the intervals
     beside is taken off, by which errors of the model that change slowly vanish, and both are multiplied by the jump,
-    which no noise has a part in: D = sum z.y / sum z.x. What is left of the former tells the noise, and so how much
+    free of noise: D = sum z.y / sum z.x. The residual of the former gives the noise, and so how much
     that is beside what was known before.
 
     Parameters
@@ -70,7 +70,7 @@ class EffortDelay:
         self._doubt, self._count = DOUBT, PRIOR  # and from how many states
 
     def note(self, model: Robot, stamp: int, q: Array, qd: Array, effort: Array, commanded: Array) -> bool:
-        """Take in a state of a time [ns], its answer, and the acceleration commanded; tell whether that says more.
+        """Take in a state of a time [ns], its answer, and the acceleration commanded; return whether that says more.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class EffortDelay:
         return by_new - (second.qd - first.qd) / h, (by_new - by_old) / h
 
     def known(self, period: float) -> bool:
-        """Tell whether what was seen counts much more than what was known before, with a period [s]."""
+        """Return whether what was seen counts much more than what was known before, with a period [s]."""
         return period * self._sure > KNOWN * self._doubt
 
     def between(self, least: float, most: float, period: float) -> float:

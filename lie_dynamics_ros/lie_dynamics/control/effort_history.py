@@ -1,4 +1,4 @@
-"""Which efforts acted between two states, when each acts some time after the state it answers and until the next."""
+"""Efforts that acted between two states, when each acts some time after the state it answers and until the next."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class LimitedEffort:
     effort : ndarray, shape (nv,)
         What to command [N m, N].
     saturated : ndarray of bool, shape (nv,)
-        Which asked for more than they may.
+        Joints whose requested efforts exceed their limits.
     scale : float
         What part of the wanted torques beyond the base is commanded, 1 without saturation; 1 for "clip".
     """

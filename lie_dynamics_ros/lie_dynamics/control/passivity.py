@@ -80,7 +80,7 @@ def slotine_li_force(
 ) -> Array:
     """Return M a_r + C(q, qd) v_r + g (..., nv) in O(n), plus the losses that the model includes.
 
-    Either C makes dM/dt - 2 C skew, as the proof of `passivity_based` wants.
+    Either C makes dM/dt - 2 C skew, as the proof of `passivity_based` requires.
     """
     require_model(model)
     force = inverse_dynamics(model, q, model.zero_velocity, reference_acceleration)

@@ -1,4 +1,4 @@
-"""States that no motion explains: a lone one, such as a driver's zeros, is told from a robot that is elsewhere."""
+"""States that no motion explains: a lone one, such as a driver's zeros, or a robot that is elsewhere."""
 
 from __future__ import annotations
 

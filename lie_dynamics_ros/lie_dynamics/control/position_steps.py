@@ -13,7 +13,7 @@ COARSEST = 2.0 * np.pi / 2**12
 class PositionSteps:
     """Tells the steps of positions by their smallest changes, and what they hide as far as edges show it.
 
-    A reading says that a joint is within half a step of it. So a joint that was anywhere within that is taken to be
+    A reading means that a joint is within half a step of it. So a joint that was anywhere within that is taken to be
     there still, and else at the nearest edge: one that rests at the edge between two readings, where unstable gravity
     takes it, is found there, and one that moves half a step behind. Readings without steps are taken as they are.
 
@@ -39,7 +39,7 @@ class PositionSteps:
         return np.where(self._stepped, self.steps, 0.0)
 
     def note(self, position: Array) -> bool:
-        """Take in positions (n,); tell whether a step was found to be smaller."""
+        """Take in positions (n,); return whether a step was found to be smaller."""
         before, self._before = self._before, position
         if before is None:
             return False

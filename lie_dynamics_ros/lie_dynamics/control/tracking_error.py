@@ -19,7 +19,7 @@ from .robots import Robot, require_robot
 
 @dataclass(frozen=True, eq=False)
 class TrackingError:
-    """How a motion differs from the desired one, all (..., nv), in the tangent space at the actual configuration.
+    """Difference of a motion from the desired one, all (..., nv), in the tangent space at the actual configuration.
 
     For a ball or free joint, with the desired pose seen from the actual one E = T^-1 T_d = exp(e), a desired twist is
     carried to the actual frame by Ad_E. On axis joints all this is plain subtraction.
@@ -125,7 +125,7 @@ def gains(model: Robot, value: npt.ArrayLike, name: str, one_per_joint: bool = F
     Raises
     ------
     InputError
-        For anything else, or if `one_per_joint` is asked for and a ball or free joint has several.
+        For anything else, or if `one_per_joint` is requested and a ball or free joint has several.
     """
     try:
         array = np.array(np.broadcast_to(np.asarray(value, np.float64), (model.nv,)))

@@ -65,7 +65,7 @@ def evaluate(
     parameters : ndarray, shape (k,) or (states, k), optional
         One more array, the same for all states or one row for each, which the kernel takes after the others.
     extension : callable
-        ``extension(model, q, qd)`` appends to q what the kernel wants to know of user-defined joints.
+        ``extension(model, q, qd)`` appends to q what the kernel needs of user-defined joints.
     """
     require_model(model)
     if not isinstance(threads, (int, np.integer)) or threads < 1:

@@ -103,7 +103,7 @@ def jacobian_and_rate(
 
 
 def _where(model: Model, body: str | int, frame: str) -> Array:
-    """Return what the kernel wants to know of a frame: its row, the kind asked for, its pose in the kernel frame."""
+    """Return what the kernel needs of a frame: its row, the kind requested, its pose in the kernel frame."""
     try:
         kind = _KINDS[frame]
     except (KeyError, TypeError):

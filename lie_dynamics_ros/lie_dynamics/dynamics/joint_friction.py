@@ -35,7 +35,7 @@ _KEYS = ("damping", "friction", "static_friction", "stribeck_speed", "load_frict
 @shown
 @dataclass(frozen=True, eq=False)
 class JointFriction:
-    """What the drive of each joint loses, by coordinate; numbers stand for all coordinates.
+    """Losses of the drive of each joint, by coordinate; numbers stand for all coordinates.
 
     At the rate v, with the force x that comes to the bodies, a drive exerts x and the friction
 

@@ -1,4 +1,4 @@
-"""Where the bodies are."""
+"""Poses of the bodies."""
 
 from __future__ import annotations
 

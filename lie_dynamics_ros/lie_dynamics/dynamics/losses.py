@@ -93,7 +93,7 @@ def orientations(sliding: Iterable[tuple[int, int]], q: AnyArray) -> Iterator[tu
 
 
 def has_rotors(model: Model) -> bool:
-    """Tell whether a model includes armature along the position of a free joint."""
+    """Return whether a model includes armature along the position of a free joint."""
     return model.actuation_terms is not None and bool(model.actuation_terms.free_rotors)
 
 

@@ -80,7 +80,7 @@ def _batch(model: Model, inputs: dict[str, Any], f_ext: Any) -> tuple[int, ...] 
 
 
 def _is_plain(x: Any) -> bool:
-    """Tell whether kernels are compiled for this array."""
+    """Return whether kernels are compiled for this array."""
     return type(x) is np.ndarray and x.dtype is _FLOAT and x.flags.carray
 
 

@@ -37,7 +37,7 @@ _SURE = 1.25
 @shown
 @dataclass(frozen=True, eq=False, slots=True)
 class ContactState:
-    """What is known of contacts at a state.
+    """Estimate of contacts at a state.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The wrench at a frame that external joint torques tell of, and what they do not tell of it."""
+"""The wrench at a frame from external joint torques, and its undetermined part."""
 
 from __future__ import annotations
 

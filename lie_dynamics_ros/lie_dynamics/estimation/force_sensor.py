@@ -28,7 +28,7 @@ DIRECTIONS = np.array([x for x in product((-1.0, 0.0, 1.0), repeat=3) if any(x)]
 @shown
 @dataclass(frozen=True, eq=False)
 class ForceSensorCalibration:
-    """What a force-torque sensor reads without contact; wrenches moment first, at the sensor and in its axes.
+    """Readings of a force-torque sensor without contact; wrenches moment first, at the sensor and in its axes.
 
     Attributes
     ----------
@@ -104,7 +104,8 @@ def calibrate_force_sensor(
         moment = b_n + (m c) x g,    force = b_f + m g
 
     in g, gravity as the sensor sees it. Four poses whose gravity points into different directions, not in one plane,
-    tell all; more tell it better, and whether they agree. The sign of readings is that for which the mass is positive.
+    determine all; more make it more accurate, and show whether they agree. The sign of readings is that for which the
+    mass is positive.
 
     Parameters
     ----------
@@ -118,7 +119,8 @@ def calibrate_force_sensor(
     Raises
     ------
     InputError
-        For arrays that do not fit, and poses that do not tell all of it, with the direction that gravity should have.
+        For arrays that do not fit, and poses that do not determine all of it, with the direction that gravity should
+        have.
     """
     g, read, cover = numbers(gravity), numbers(readings), _covariance(covariance)
     if g.ndim != 2 or g.shape[1:] != (3,) or read.shape != (len(g), 6) or not np.isfinite(g).all():
@@ -130,7 +132,7 @@ def calibrate_force_sensor(
     b = (read @ white.T).reshape(-1)
     if np.linalg.matrix_rank(_scaled(A), tol=1e-5) < 10:
         raise InputError(
-            f"gravity: {len(g)} poses do not tell bias and tool apart; one with gravity along "
+            f"gravity: {len(g)} poses do not separate bias and tool; one with gravity along "
             f"{next_direction(g, cover).round(2).tolist()} in the axes of the sensor is missing",
             name="gravity",
         )

@@ -1,4 +1,4 @@
-"""Whether some change of coordinates removes the Coriolis forces."""
+"""Flatness: whether a change of coordinates removes the Coriolis forces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Flatness:
 
 @validate_model
 def is_flat(model: Model, q: npt.ArrayLike | None = None, *, samples: int = 20, seed: int = 0) -> Flatness:
-    """Tell whether the mass metric is flat: whether coordinates exist in which M is constant and C vanishes.
+    """Return whether the mass metric is flat: whether coordinates exist in which M is constant and C vanishes.
 
     They exist (locally) exactly where the Riemann curvature vanishes, as Spong (1992) pointed out for robots.
 

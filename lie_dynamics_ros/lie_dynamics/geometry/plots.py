@@ -66,7 +66,7 @@ def curvature_map(
     model : Model
         A robot of joints made of axes.
     frame : str or int
-        Frame or body whose place tells where in the workspace a configuration is.
+        Frame or body whose place stands for a configuration in the workspace.
     x, y : tuple
         Index of a coordinate, and its values (a,) and (b,) [rad or m].
     q : array-like, shape (nq,), optional

@@ -1,4 +1,4 @@
-"""Identification of inertial parameters from recorded motion: what can be told apart, and bodies that can exist."""
+"""Identification of inertial parameters from recorded motion: identifiable combinations, and bodies that can exist."""
 
 from .base_parameters import BaseParameters, base_parameters
 from .capsules import Capsule

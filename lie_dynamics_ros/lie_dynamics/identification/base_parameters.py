@@ -18,7 +18,7 @@ from .regression import JointTerms, compressed, parameter_names, recording
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Parameters that can be told apart, and what each of them stands for.
+    """Identifiable parameters, and what each of them stands for.
 
     Joint forces are ``Y[:, independent] @ base`` with ``base = combinations @ all``: each base parameter is one of the
     original parameters plus multiples of those that act like it.
@@ -108,7 +108,7 @@ def base_parameters(
     model : Model
         The robot.
     q, qd, qdd : array-like, shape (n, nq), (n, nv), (n, nv), optional
-        Motion: what it does not excite is not told apart. Left out, random states are taken, and the result is a
+        Motion: what it does not excite is not identified. Left out, random states are taken, and the result is a
         property of the robot.
     terms : sequence of str
         Terms of the joints, as in `regression`.

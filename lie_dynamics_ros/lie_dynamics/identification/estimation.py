@@ -26,21 +26,21 @@ from .regression import TERMS, JointTerms, Recorded, chunks, compressed, paramet
 @shown
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What was identified.
+    """Identified parameters.
 
     Attributes
     ----------
     model : Model
         The robot with the identified inertias.
     parameters : ndarray, shape (n_bodies, 10)
-        Inertial parameters of all bodies; those that were not asked for as they were.
+        Inertial parameters of all bodies; those that were not requested as they were.
     coefficients : dict of str to ndarray, shape (nv,)
         Coefficients of each of the terms.
     base : BaseParameters
-        What the recording tells apart.
+        Parameters that the recording distinguishes.
     base_values, base_deviations : ndarray, shape (rank,)
         Base parameters by weighted least squares alone, without regard to what a body can have, and their standard
-        deviations. Of bodies that were not asked for, only the difference to the model's is in them.
+        deviations. Of bodies that were not requested, only the difference to the model's is in them.
     deviation : ndarray, shape (nv,)
         Standard deviation of the noise of each joint force that measurements were weighed by [N m, N].
     residual : ndarray, shape (nv,)
@@ -100,8 +100,8 @@ def identify(
         1/2 sum of ((Y x - tau) / deviation)^2 + prior_weight sum over bodies of d(J, J0)
 
     with d the divergence from the model's own inertia J0 (see `consistency`). The problem is convex, so there is one
-    answer whatever the start. What the recording does not tell stays close to the model's; the rest follows the data,
-    the closer the more of them there are.
+    answer whatever the start. What the recording does not determine stays close to the model's; the rest follows the
+    data, the closer the more of them there are.
 
     Parameters
     ----------

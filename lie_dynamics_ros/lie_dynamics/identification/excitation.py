@@ -95,7 +95,7 @@ def exciting_motion(
     trials: int = 1000,
     seed: int = 0,
 ) -> ExcitingMotion:
-    """Return a motion that tells the base parameters and drives of a robot as well as limits and planes allow.
+    """Return a motion that excites the base parameters and drives of a robot best, within limits and planes.
 
     Every joint moves by sines about a center; their sizes are sought by random steps that make the determinant of the
     information on all parameters larger (D-optimal). Each trial is brought within the limits: joint by joint for
@@ -270,7 +270,7 @@ class _Room:
         return sizes
 
     def works(self, q: Array, qd: Array, qdd: Array) -> bool:
-        """Tell whether all efforts are within what is used of their limits."""
+        """Return whether all efforts are within what is used of their limits."""
         return bool((np.abs(inverse_dynamics(self._model, q, qd, qdd)) <= self.effort).all())
 
     def distance(self, q: Array) -> float:
@@ -291,7 +291,7 @@ class _Room:
 
 
 class _Judge:
-    """How much a motion tells: base parameters, viscous and dry friction of all joints."""
+    """Information in a motion: base parameters, viscous and dry friction of all joints."""
 
     def __init__(self, model: Model, effort: Array) -> None:
         self._model = model

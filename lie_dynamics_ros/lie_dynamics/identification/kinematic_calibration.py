@@ -6,7 +6,7 @@ The pose of the tool is a product of placements at zero, each with a small error
 
 A motion that commutes with exp(S_i q_i), along and about its axis, can as well be made behind the joint. So e_i is kept
 to the twists that do not: four for a revolute joint, two for a prismatic one, all six for the tool. That is the largest
-number of parameters that poses can tell apart, 4 r + 2 p + 6 (Everett and Hsu 1988; Okamura and Park 1996 for the
+number of parameters that poses can distinguish, 4 r + 2 p + 6 (Everett and Hsu 1988; Okamura and Park 1996 for the
 product of exponentials). Zeros of joints and the place of the base are among them.
 """
 
@@ -41,7 +41,7 @@ _SIX = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")
 @shown
 @dataclass(frozen=True, eq=False)
 class KinematicCalibration:
-    """What measurements of a tool tell about the placements of an arm's joints.
+    """Placements of an arm's joints from measurements of its tool.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class KinematicCalibration:
     standard_deviations : ndarray, shape (n,)
         Of `values`; infinite where unidentifiable.
     rank : int
-        Number of combinations of parameters that the measurements tell.
+        Number of combinations of parameters that the measurements determine.
     unidentifiable : tuple of str
-        Names of the parameters that take part in combinations that they do not tell.
+        Names of the parameters that take part in combinations that they do not determine.
     base : ndarray, shape (4, 4)
         Pose of the arm's base in the frame of the measurements.
     residuals : ndarray
@@ -380,7 +380,7 @@ class ToolReadings:
 
 
 def shares_of(J: Array) -> tuple[int, npt.NDArray[np.bool_], Array]:
-    """Return the rank of slopes (m, p), which parameters they do not tell (p,), and a factor of the covariance.
+    """Return the rank of slopes (m, p), which parameters they do not determine (p,), and a factor of the covariance.
 
     The factor B (rank, p) has B^T B = (J^T J)^+, columns of J being brought to one size.
     """

@@ -2,7 +2,7 @@
 
 With the motors at a the other joints p solve f(a + offsets, p; d) = 0, d being the dimensions, and the tool is at
 T(q; d). So dp/dd = -(df/dp)^-1 df/dd, and T changes by both. df/dd and dT/dd are differences at one q; the rest is
-analytic. Gauss and Newton's steps are the shortest ones, so what no measurement tells stays nominal.
+analytic. Gauss and Newton's steps are the shortest ones, so what no measurement determines stays nominal.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _STEP, _CLOSED, _NEWTON = 1e-7, 1e-13, 20
 
 @dataclass(frozen=True, eq=False)
 class MechanismCalibration:
-    """What measurements tell about the dimensions of a mechanism.
+    """Dimensions of a mechanism from measurements.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class MechanismCalibration:
         Changes of the nominal dimensions, zeros of motors that are added to their readings, and the base's turn and
         shift [m, rad].
     covariance : ndarray, shape (n, n)
-        Of the part of `values` that measurements tell.
+        Of the part of `values` that measurements determine.
     standard_deviations : ndarray, shape (n,)
         Of `values`; infinite where unidentifiable.
     rank : int
-        Number of combinations of parameters that the measurements tell.
+        Number of combinations of parameters that the measurements determine.
     unidentifiable : tuple of str
-        Names of the parameters that take part in combinations that they do not tell.
+        Names of the parameters that take part in combinations that they do not determine.
     dimensions : dict
         For `mechanism`, the calibrated ones among them.
     zeros : ndarray, shape (k,)
@@ -152,7 +152,7 @@ def calibrate_mechanism(
         Standard deviations of each coordinate, height or distance [m], and of each component of a turn [rad].
     deviation : float, optional
         By how much dimensions and zeros differ from the nominal ones, as a standard deviation [m, rad]. What
-        measurements hardly tell then stays near them, which is wise where these are few.
+        measurements hardly determine then stays near them, which is wise where these are few.
     fit_base : bool
         Whether the pose of the base in the frame of the measurements is not known.
     max_iterations : int
@@ -297,7 +297,7 @@ class _Problem:
         return _configurations(self._built(np.zeros(len(self.names))), self.readings)
 
     def _built(self, values: Array) -> Mechanism:
-        """Return the mechanism, without rods where it can do without: they have no say in where the platform is."""
+        """Return the mechanism, without rods where it can do without: they do not affect where the platform is."""
         dimensions = self.parts(values)[0]
         return self.make(**{**dimensions, **({"rod_mass": 0.0} if self._light else {})})
 

@@ -155,7 +155,7 @@ class SpatialInertia:
         return float(max(high - middle - low, 0.0))
 
     def is_physical(self, tolerance: float = 1e-9) -> bool:
-        """Tell whether some distribution of mass has this inertia; see `check`."""
+        """Return whether some distribution of mass has this inertia; see `check`."""
         try:
             self.check(tolerance=tolerance)
         except InertiaError:

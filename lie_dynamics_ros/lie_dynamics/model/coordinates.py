@@ -1,4 +1,4 @@
-"""Where screws and coordinates end: joints whose rates are no derivatives of coordinates, or that are no screws."""
+"""Limits of screws and coordinates: joints whose rates are no derivatives of coordinates, or that are no screws."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def require_coordinates(model: Model, what: str) -> None:
     Raises
     ------
     DescriptionError
-        Names the joint and what was asked for.
+        Names the joint and what was requested.
     """
     _refuse(model, what, ("spherical", "free"), "joints with coordinates", "its rates are no derivatives of any")
 

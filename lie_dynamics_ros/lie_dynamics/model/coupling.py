@@ -13,7 +13,7 @@ from .structure import Joint, JointLimits
 
 @dataclass(frozen=True, eq=False)
 class MimicCoupling:
-    """How the coordinates of all joints follow from the independent ones.
+    """Map from the independent coordinates to those of all joints.
 
     Attributes
     ----------

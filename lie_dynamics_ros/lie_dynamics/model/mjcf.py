@@ -112,7 +112,7 @@ class MjcfNames:
 
 
 _ADDRESSES = {kind: kind for kind in ("body", "site", "actuator", "tendon")} | {"joint": "jnt", "equality": "eq"}
-"""Names of the fields of `mujoco.MjModel` that tell where names are."""
+"""Fields of `mujoco.MjModel` with the places of names."""
 
 
 def read_mjcf(source: Any) -> tuple[str, BodyTree, Array]:

@@ -35,7 +35,7 @@ class Model(ModelData):
 
     __slots__ = ()
 
-    _weightless: Model | None  # this model without gravity, kept once it was asked for
+    _weightless: Model | None  # this model without gravity, kept once it was requested
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = (self.name, self.rows, self.joints, dict(self.frames), self.limits, self.coupling)
@@ -77,7 +77,7 @@ class Model(ModelData):
         locked : mapping of str to float, optional
             Joints that do not move, and where they are [rad or m]: what they carry is part of the body before them.
         base_link : str, optional
-            Lock all joints that do not lie below this link, at zero where `locked` says nothing else. The world frame
+            Lock all joints that do not lie below this link, at zero unless `locked` gives a position. The world frame
             and its gravity remain those of the whole robot.
         with_carriers : bool
             Do not lock the joints between the root link and `base_link`, which carry it; they come first.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ModelData:
-    """What a `Model` holds, immutable.
+    """Data of a `Model`, immutable.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class ModelData:
     vector_v: npt.NDArray[np.intp]
     actuation_terms: ActuationTerms | None
     zero_velocity: Array
-    _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were asked for
+    _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were requested
     plain: bool
 
     def __init__(

@@ -29,7 +29,7 @@ class Joint:
     q_slice, v_slice : slice
         Its entries of q and of qd, qdd, tau.
     mimic : tuple or None
-        (joint name, multiplier, offset) where the description says that it follows another joint.
+        (joint name, multiplier, offset) where it follows another joint by the description.
     coupled : bool
         True in a model whose mimic joints are coupled, for a joint that follows: then its slices are those of the
         joint followed.
@@ -112,7 +112,7 @@ class JointLimits:
 
 
 class ActuationTerms(NamedTuple):
-    """What joints do to the forces of a model apart from its bodies.
+    """Joint terms of the forces of a model, apart from its bodies.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ Bounds = Mapping[str, Bound]
 
 @dataclass(frozen=True, eq=False)
 class MotionCost:
-    """What a motion costs: the integral over time of a sum over coordinates; weights are one number each, or (nv,).
+    """Cost of a motion: the integral over time of a sum over coordinates; weights are one number each, or (nv,).
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ _TERMS = 80
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one ball or free joint takes to go between the chart and body rates: matrices (k, m, m), m of 3 or 6."""
+    """Maps of one ball or free joint between the chart and body rates: matrices (k, m, m), m of 3 or 6."""
 
     where: slice
     ad: Callable[[Array], Array]

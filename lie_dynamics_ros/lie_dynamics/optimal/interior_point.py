@@ -44,7 +44,7 @@ _SMALLEST = 0.05
 
 @dataclass(frozen=True, eq=False)
 class InteriorPoint:
-    """Where the method ended.
+    """Last iterate of the method.
 
     Attributes
     ----------

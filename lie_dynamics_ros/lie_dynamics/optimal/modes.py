@@ -48,7 +48,7 @@ Terms = tuple[tuple[tuple[int, float, float], ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What a path x(s) has to meet exactly: sum of factors x^(order)(place) = fixed + duration timed.
+    """Equalities of a path x(s): sum of factors x^(order)(place) = fixed + duration timed.
 
     Attributes
     ----------

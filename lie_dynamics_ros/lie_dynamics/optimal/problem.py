@@ -53,7 +53,7 @@ class Point:
 
     @cached_property
     def chart(self) -> Array | None:
-        """How (u, qd, qdd) change with (x, xd, xdd)."""
+        """Derivatives of (u, qd, qdd) along (x, xd, xdd)."""
         return self.motion.jacobian()
 
     @cached_property

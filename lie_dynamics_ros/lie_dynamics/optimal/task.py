@@ -23,7 +23,7 @@ Obstacles = Callable[[Array], tuple[npt.ArrayLike, npt.ArrayLike]]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked for: a motion in the chart around `start` that meets conditions, of least cost.
+    """Problem: a motion in the chart around `start` that meets conditions, of least cost.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Task:
     weights : mapping
         Those of `MotionCost`.
     obstacles : callable, optional
-        Room to what the user wants to keep clear of.
+        Distances to obstacles, a user's function.
     loops : ClosedLoops, optional
         What closes the tree; the path is then one of its independent coordinates.
     """
@@ -77,7 +77,7 @@ class Task:
         }  # fmt: skip
 
     def room_to_obstacles(self, q: Array) -> tuple[Array, Array]:
-        """Return what the user's function says, checked."""
+        """Return the value of the user's function, checked."""
         assert self.obstacles is not None
         value, slope = (np.asarray(x, dtype=np.float64) for x in self.obstacles(q))
         k, n = len(q), self.model.nv

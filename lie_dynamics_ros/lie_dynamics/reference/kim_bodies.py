@@ -67,7 +67,7 @@ class Robot:
 
 @dataclass(eq=False, kw_only=True)
 class Quantities:
-    """What the tables compute, by the number of the body; -1 stands for {0}.
+    """Results of the tables, by the number of the body; -1 stands for {0}.
 
     V, dV, F are as in Table 2; eta, I_hat, B_hat, Psi, Pi, beta as in Tables 3 and 4.
     """

@@ -59,7 +59,7 @@ def along_coordinate(robot: Robot, coordinate: int) -> Slopes:
     Raises
     ------
     InputError
-        For a user-defined joint, which does not tell dS/dq.
+        For a user-defined joint, which does not give dS/dq.
     """
     found = Slopes.none(robot)
     i, k = _owner(robot, coordinate)

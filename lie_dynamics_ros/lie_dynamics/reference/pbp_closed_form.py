@@ -41,7 +41,7 @@ class ClosedForm:
         self.q = np.asarray(q)
         self.n = len(tree.parents)
         self._P = P = world_products(tree, q)
-        self._transport = cache(lambda j, a: transport(P, j, a))  # of few paths, asked for again and again
+        self._transport = cache(lambda j, a: transport(P, j, a))  # of few paths, requested again and again
         self._screw = [A[:, 0] for A in tree.screws]
         home = se3.Ad(se3.inverse(tree.home))
         self._D = np.swapaxes(home, -1, -2) @ tree.inertias @ home  # (44)

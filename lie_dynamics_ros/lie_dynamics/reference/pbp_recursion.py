@@ -33,7 +33,7 @@ def recursive_inverse_dynamics(
     q, qd, qdd : array-like, shape (..., nq), (..., nv), (..., nv)
         Motion [rad, m and rates].
     reference : array-like, shape (..., nv), optional
-        q_r in tau = M qdd + C(q, qd) q_r + g, as Slotine and Li's controller wants; qd when left out.
+        q_r in tau = M qdd + C(q, qd) q_r + g, as for Slotine and Li's controller; qd when left out.
     form : {"plain", "skew"}
         The C that multiplies q_r: that of Ploen (25), or (37) with Proposition 1.
 

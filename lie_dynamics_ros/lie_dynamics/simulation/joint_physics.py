@@ -88,7 +88,7 @@ class JointPhysics:
     def from_model(
         cls, model: Model, *, damping: bool = True, friction: bool = True, stops: bool = True
     ) -> JointPhysics:
-        """Return what the model's description says of its joints: losses and position limits.
+        """Return the losses and position limits of the joints in the model's description.
 
         Stops get the stiffness that lets the full effort push a joint 0.01 rad or m in, but at least that of 100 rad/s
         with the joint's inertia at the neutral configuration, and critical damping.

@@ -252,7 +252,7 @@ def _check_joints(model: Model, joints: JointPhysics | None, integrator: str) ->
 
 
 def _is_implicit(model: Model, joints: JointPhysics | None) -> bool:
-    """Tell whether `Simulator` takes damping and stops implicitly in semi-implicit steps of this model."""
+    """Return whether `Simulator` takes damping and stops implicitly in semi-implicit steps of this model."""
     terms = model.actuation_terms
     turned = terms is not None and (terms.free_rotors or terms.sliding or terms.springs)
     turned = turned or (joints is not None and joints.sliding(model))

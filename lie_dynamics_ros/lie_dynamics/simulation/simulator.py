@@ -37,7 +37,7 @@ class Simulation(Plotted):
     Attributes
     ----------
     time : ndarray, shape (n + 1,)
-        Times of the states [s], the first one 0 or what was asked for.
+        Times of the states [s], the first one 0 or what was requested.
     q, qd : ndarray, shape (n + 1, nq), (n + 1, nv)
         States, the given one first.
     qdd, tau : ndarray, shape (n, nv)

@@ -52,7 +52,7 @@ class LoopAnswer:
     problem : MessageError or None
         Why there are no efforts, or no wrench.
     wrench : ndarray, shape (6,), or None
-        That the measured efforts tell besides, at the platform and in its axes [N m, N].
+        From the measured efforts, at the platform and in its axes [N m, N].
     """
 
     state: RobotState
@@ -125,7 +125,7 @@ class ClosedLoopCore(RobotCore):
             answer = self._answer(state, named)
             if self._platform and answer.tracked.valid and not answer.tracked.told(self._platform):
                 lost = "; ".join(str(one) for one in self.idle)
-                raise ConfigurationError(f"platform_frame {self._platform} is not told by the measured joints ({lost})")
+                raise ConfigurationError(f"platform_frame {self._platform} is not fixed by measured joints ({lost})")
             if prescribed.all() and answer.problem is not None:
                 raise ConfigurationError(f"motors {', '.join(self.mechanism.motors)}: {answer.problem}")
         self.time_to_singularity(1.0)
@@ -133,13 +133,13 @@ class ClosedLoopCore(RobotCore):
 
     @property
     def uses_effort(self) -> bool:
-        """Whether states need measured efforts: where they are to tell a wrench."""
+        """Whether states need measured efforts: where a wrench is estimated from them."""
         return bool(self._components)
 
     needs_effort = uses_effort
 
     def _wrench(self, q: Array, beyond: Array) -> Array:
-        """Return the wrench (6,) that efforts of the motors beyond those of the model tell."""
+        """Return the wrench (6,) from efforts of the motors beyond those of the model."""
         mechanism = self.mechanism
         found = platform_wrench(
             self.model, mechanism.constraints, q, beyond, mechanism.motors, self._platform, components=self._components
@@ -150,12 +150,12 @@ class ClosedLoopCore(RobotCore):
 
     @property
     def last(self) -> TrackedState | None:
-        """What became of the last state; None before the first."""
+        """Outcome of the last state; None before the first."""
         return self._follower.last
 
     @property
     def start_from(self) -> str:
-        """Which configuration tracking starts from."""
+        """Configuration from which tracking starts."""
         return "parameter start_positions" if self.mechanism.start_known else "where loops close first, assumed"
 
     def forget(self) -> None:
@@ -171,11 +171,11 @@ class ClosedLoopCore(RobotCore):
 
     @property
     def idle(self) -> tuple[IdleFreedom, ...]:
-        """What the measured joints do not tell, see the tracker."""
+        """What the measured joints do not determine, see the tracker."""
         return self._follower.idle
 
     def withheld(self, tracked: TrackedState) -> bool:
-        """Tell whether a configuration is not to be published."""
+        """Return whether a configuration is not to be published."""
         if not tracked.valid:
             return True
         return not self.options.publish_ambiguous and tracked.status is TrackingStatus.AMBIGUOUS
@@ -247,7 +247,7 @@ class ClosedLoopCore(RobotCore):
         return answer
 
     def _within_limits(self, answer: LoopAnswer, command: HybridCommand | None) -> tuple[Array, Array]:
-        """Return accelerations (nv,) and efforts of the motors, limited where that is asked for."""
+        """Return accelerations (nv,) and efforts of the motors, limited where that is requested."""
         count, limit = len(self._motors), self.limit[self._motors]
         prescribed, value = np.ones(count, dtype=bool), np.zeros(count)
         if command is not None:

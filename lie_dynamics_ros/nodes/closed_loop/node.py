@@ -96,7 +96,7 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         return self._commands, self._efforts
 
     def commands(self) -> bool:
-        """Tell whether somebody obeys ~/commands."""
+        """Return whether somebody obeys ~/commands."""
         return self._commands.heard
 
     def use(self, robot: tuple[RobotInputs, ClosedLoopCore]) -> None:

@@ -29,7 +29,7 @@ CLOSED_LOOP_SETTINGS = (
     Setting(
         "estimated_wrench",
         [""],
-        "Components of a wrench at platform_frame, in its axes, that measured efforts of motors are to tell, at most "
+        "Components of a wrench at platform_frame, in its axes, estimated from measured efforts of motors, at most "
         "as many as freedoms: moment_x, moment_y, moment_z, force_x, force_y, force_z. ['']: none.",
         "while unconfigured",
     ),
@@ -78,7 +78,7 @@ CLOSED_LOOP_SETTINGS = (
 
 @dataclass(frozen=True)
 class ClosedLoopOptions(RobotOptions):
-    """What may change at run time; see `CLOSED_LOOP_SETTINGS`."""
+    """Options that may change at run time; see `CLOSED_LOOP_SETTINGS`."""
 
     publish_ambiguous: bool
     resolution: str

@@ -29,7 +29,7 @@ class ControllerAnswer:
     error, error_rate : ndarray
         Desired minus actual, at the stamp.
     law : LawEffort
-        What the control law asks for, and its parts.
+        Efforts of the control law, and their parts.
     wrench : ndarray
         Effort by which known external wrenches, and the motion of the base, push the joints [N m, N].
     wanted : ndarray

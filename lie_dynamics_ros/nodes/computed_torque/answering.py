@@ -340,14 +340,14 @@ class Answering(TimedLoop):
         self._stop.reversal.note(stamp, q, qd, total)
         self._watch_feedback(answer)
         self._observer.note(stamp, total if friction is None else total - friction, answer.wrench)
-        if not self._filter_time:  # positions do not tell how momentum changed so fast
+        if not self._filter_time:  # positions do not determine how momentum changed so fast
             if answer.mode == "adaptive":
                 self._observer.teach(self.learner, stamp, q, qd, self._laws.gains)
             if self._effort_delay.note(self.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
                 self._find_lead()
 
     def _watch_feedback(self, answer: ControllerAnswer) -> None:
-        """Lower gains where feedback feeds an oscillation, and say so; raise them again after a calm time."""
+        """Lower gains where feedback feeds an oscillation, and report it; raise them again after a calm time."""
         before, self._watched = self._watched, answer.stamp
         if before is None:
             self._drive_history.forget()

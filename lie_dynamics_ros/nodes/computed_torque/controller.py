@@ -53,9 +53,9 @@ SETTINGS = {
 }
 """The node's parameters that have a meaning without ROS, by name."""
 UNUSED_BY_CONTROLLER = {"frame_prefix": "", "robot_description": ""}
-"""Values of parameters without a meaning here that loading a robot asks for."""
+"""Values of parameters without a meaning here that loading a robot needs."""
 DESCRIPTION_ONLY = tuple(s.name for s in (*MODEL_SOURCE_SETTINGS, *MECHANISM_SETTINGS) if s.name != "joint_prefix")
-"""Parameters that say what of a description becomes the model."""
+"""Parameters that select what of a description becomes the model."""
 BEGIN = 10**9
 """Stamp of the first state [ns]: 0 would mean that it has none."""
 CLOCK_RANGE = 1e9
@@ -173,12 +173,12 @@ class Controller:
 
     @property
     def note(self) -> str:
-        """What the user should know besides, such as that a trajectory was slowed down; empty for nothing."""
+        """Further remarks for the user, such as that a trajectory was slowed down; empty for nothing."""
         return self._core.note
 
     @property
     def stiffness_share(self) -> float:
-        """Part of the stiffness asked for that mode impedance had in the last answer; 1 in other modes."""
+        """Part of the stiffness requested that mode impedance had in the last answer; 1 in other modes."""
         return float(self._core.tool.share) if self._core.mode == "impedance" else 1.0
 
     # What it does.
@@ -189,7 +189,7 @@ class Controller:
         Raises
         ------
         ParameterError
-            As at the start; or a parameter that says what the robot is, and cannot change.
+            As at the start; or a parameter that defines the robot, and cannot change.
         """
         checked = _checked(parameters, self._core.model.joint_names)
         for name, value in checked.items():
@@ -213,7 +213,7 @@ class Controller:
         position : array-like, shape (n,)
             [rad, m].
         velocity : array-like, shape (n,), optional
-            NaN, or None, where it is not measured: found in positions then, as ``velocity_source`` says [rad/s, m/s].
+            NaN, or None, where it is not measured: found in positions then, by ``velocity_source`` [rad/s, m/s].
 
         Raises
         ------
@@ -270,7 +270,7 @@ class Controller:
         Raises
         ------
         MessageError
-            The points make no sense, exceed limits, or the mode or phase follows none; says why.
+            The points make no sense, exceed limits, or the mode or phase follows none; with the reason.
         """
         names, t = self.joint_names, _array(times, "times", (-1,))
         if not len(t) or t[0] < 0.0 or (np.diff(t) <= 0.0).any():
@@ -323,12 +323,12 @@ class Controller:
         """
         return self._core.hold()
 
-    def stop(self, reason: str = "asked to stop") -> None:
+    def stop(self, reason: str = "stop requested") -> None:
         """Bring the robot to rest, hold it there and follow nothing, until `hold` is called."""
         self._core.stop(reason)
 
     def touched(self, touching: bool) -> None:
-        """Take in whether something touches the robot; it reacts as ``contact_reaction`` says."""
+        """Take in whether something touches the robot; it reacts by ``contact_reaction``."""
         self._core.touched(bool(touching))
 
     def end(self, time: float, position: npt.ArrayLike, velocity: npt.ArrayLike | None = None) -> Array:
@@ -346,7 +346,7 @@ class Controller:
         return effort
 
     def reset(self) -> None:
-        """Begin afresh: the next state may have any time, and nothing that was learned or asked for is kept."""
+        """Begin afresh: the next state may have any time, and nothing that was learned or requested is kept."""
         self._inputs.forget()
         self._core.start()
         self._origin, self._last = 0.0, 0
@@ -381,7 +381,7 @@ class Controller:
 
 
 def has_loops(description: str, values: Mapping[str, Any]) -> bool:
-    """Tell whether a robot is controlled by its motors; raises ConfigurationError where that is half said."""
+    """Return whether a robot is controlled by its motors; raises ConfigurationError where that is incomplete."""
     if values["loops"].strip() or values["sdf_model"] or format_of(description) != "URDF":
         return True
     given = [s.name for s in MECHANISM_SETTINGS[1:] if not np.array_equal(values[s.name], s.default)]

@@ -250,7 +250,7 @@ class ComputedTorqueCore(Following):
             self._efforts.change(self.options.blend_time)
 
     def forget(self) -> None:
-        """Forget trajectories and times, because time no longer says how old they are; a stop goes on."""
+        """Forget trajectories and times, because their age is no longer known; a stop goes on."""
         self.player, self._last, self._latest, self.acceleration = None, None, None, self._unknown
         self._inherited, self._bridge = None, ""
         if self.motors is not None:
@@ -305,7 +305,7 @@ class ComputedTorqueCore(Following):
 
     @property
     def feedback_factor(self) -> float:
-        """What rates of feedback are multiplied by, below 1 where it fed an oscillation."""
+        """Factor of the rates of feedback, below 1 where it fed an oscillation."""
         return self._watch.factor
 
     @property

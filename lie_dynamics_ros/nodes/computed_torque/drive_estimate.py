@@ -54,7 +54,7 @@ SMOOTH = 0.03
 
 @dataclass
 class DriveState:
-    """What the estimate remembers; rows of joints, columns inertia, dry, viscous, offset, over the effort limits.
+    """State of the estimate; rows of joints, columns inertia, dry, viscous, offset, over the effort limits.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The gains that a controller uses: those asked for, as far as the sampled loop can carry them."""
+"""The gains that a controller uses: those requested, as far as the sampled loop can carry them."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Gains:
     kp, kd, ki : ndarray
         Of mode computed_torque.
     factor : float
-        By which the bandwidth of mode computed_torque is below what was asked for; 1 where it is not.
+        By which the bandwidth of mode computed_torque is below what was requested; 1 where it is not.
     haste : float
         What grows by errors grows slower by this factor while feedback is lowered.
     floor, floor_rotors, floor_cap : ndarray, ndarray, float
@@ -336,7 +336,7 @@ def _largest_floor(kp: float, kd: float, rate: float, period: float, delay: floa
 
 @dataclass(frozen=True)
 class LoopReport:
-    """What the sampled loop is at a pose; each figure is found when it is asked for.
+    """What the sampled loop is at a pose; each figure is found when it is requested.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ OUTWARDS = 0.01
 
 
 class Guard:
-    """What options allow a robot.
+    """Limits that options set for a robot.
 
     Parameters
     ----------

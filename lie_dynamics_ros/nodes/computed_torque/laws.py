@@ -36,7 +36,7 @@ DOUBT, TRUST = 50.0, 0.5
 
 
 class LawEffort(NamedTuple):
-    """What a law asks for, each of shape (n,), in model order.
+    """Output of a law, each of shape (n,), in model order.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Laws:
     def wanted(
         self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool, beside: Array | float = 0.0
     ) -> LawEffort:
-        """Return what a mode asks for, ``period`` [s] after the state before.
+        """Return the output of a mode, ``period`` [s] after the state before.
 
         Mode computed_torque takes the model at ``q + beside``: its feedback, M kp alone, may be less than what gravity
         changes by within a step of a position.
@@ -139,7 +139,7 @@ class Laws:
         self._trust = np.clip(self._trust + min(period, 0.01) * step, 0.0, 1.0)
 
     def standing(self, mode: str, q: Array) -> Array:
-        """Return what a mode exerts at rest without errors: gravity and load as it knows them, and its integral."""
+        """Return the efforts of a mode at rest without errors: gravity and load as it knows them, and its integral."""
         if mode == "adaptive" and self.learner is not None:
             zero = self._zero
             reference = sliding_reference(self.learner.model, q, zero, q, zero, zero, self.gains.converge)
@@ -229,7 +229,7 @@ class Laws:
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
     def stopping(self, q: Array, qd: Array, wanted: StopMotion) -> LawEffort:
-        """Return what brings the robot to rest as a stop wants it.
+        """Return the output that brings the robot to rest in a stop.
 
         Known friction is compensated at velocities of the plan, which is to be a function of time then.
         """

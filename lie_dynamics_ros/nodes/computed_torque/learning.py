@@ -1,4 +1,4 @@
-"""How fast mode adaptive may learn, and what."""
+"""Rates and scope of learning in mode adaptive."""
 
 from __future__ import annotations
 

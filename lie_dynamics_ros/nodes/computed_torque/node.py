@@ -156,7 +156,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         return self._commands, self._efforts
 
     def commands(self) -> bool:
-        """Tell whether somebody obeys the efforts or the set points."""
+        """Return whether somebody obeys the efforts or the set points."""
         return super().commands() or (self._setpoints is not None and self._setpoints.heard)
 
     def publish_last(self, core: ComputedTorqueCore, stamp: Time) -> None:
@@ -221,7 +221,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         self._phases.publish(String(data=text))
 
     def _go_on(self, core: ComputedTorqueCore) -> None:
-        """Take what has been prepared, and tell what has become of trajectories and goals."""
+        """Take what has been prepared, and report the outcomes of trajectories and goals."""
         self._trajectories.go_on(core)
         self._action.go_on(core)
 

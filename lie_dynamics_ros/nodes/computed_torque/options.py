@@ -107,7 +107,7 @@ CONTROL_SETTINGS = (
     Setting(
         "effort_policy",
         POLICIES[0],
-        "How efforts are limited: what exceeds gravity compensation by one factor, or each joint by itself.",
+        "How efforts are limited: what exceeds gravity compensation by one factor, or each joint separately.",
         choices=POLICIES,
     ),
     Setting("queue_trajectories", False, "Begin a trajectory when those before it have ended, not in their place."),
@@ -205,7 +205,7 @@ CONTROL_SETTINGS = (
     Setting(
         "contact_reaction",
         REACTIONS[0],
-        "What the robot does when ~/contact tells of one: nothing; a stop; give way under gravity compensation until "
+        "Reaction of the robot to a contact on ~/contact: nothing; a stop; give way under gravity compensation until "
         "~/hold; or go back along its path.",
         choices=REACTIONS,
     ),
@@ -216,7 +216,7 @@ CONTROL_SETTINGS = (
 
 @dataclass(frozen=True)
 class ComputedTorqueOptions(RobotOptions):
-    """What may change at run time; see the parameters of the node.
+    """Options that may change at run time; see the parameters of the node.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ REGAINED = 0.7
 
 @dataclass
 class OscillationState:
-    """What the watch remembers; arrays (n,), efforts over their limits.
+    """State of the watch; arrays (n,), efforts over their limits.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class OscillationWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Begin afresh, with gains as they are asked for."""
+        """Begin afresh, with gains as they are requested."""
         self.state = self._other = OscillationState(len(self._per_scale))
 
     def begin(self, stop: bool) -> None:
@@ -88,7 +88,7 @@ class OscillationWatch:
 
     @property
     def factor(self) -> float:
-        """What rates of feedback are to be multiplied by."""
+        """Factor of the rates of feedback."""
         return self.state.factor
 
     def update(self, feedback: Array, period: float, rises: bool = True, noise: Array | float = 0.0) -> bool:

@@ -12,7 +12,7 @@ from .core import ComputedTorqueCore
 
 @dataclass(frozen=True)
 class ControllerReport:
-    """The fields of ``ControllerState``, which says what they are; arrays (n,) in model order."""
+    """The fields of ``ControllerState``, described there; arrays (n,) in model order."""
 
     mode: str
     phase: str
@@ -39,7 +39,7 @@ class ControllerReport:
 def make_report(
     core: ComputedTorqueCore, answer: ControllerAnswer, as_told: Callable[[Array], Array]
 ) -> ControllerReport:
-    """Return what is told of an answer; ``as_told`` makes positions of those that count turns on."""
+    """Return the report of an answer; ``as_told`` makes positions of those that count turns on."""
     ahead, law = answer.ahead, answer.law
     return ControllerReport(
         answer.mode, answer.phase, answer.reason, as_told(answer.position), answer.velocity,

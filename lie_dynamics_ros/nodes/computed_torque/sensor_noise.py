@@ -20,7 +20,7 @@ STEP_TO_PEAK = 2.0
 
 
 class SensorNoise:
-    """How far noise makes velocities swing, and positions step.
+    """Effect of noise on velocities and positions.
 
     Measured velocities: by the second differences, which motions hardly have. An oscillation has, so the squares of
     these and their products with those of one and of two states before are taken for the sum of white noise, x (6, -4,

@@ -15,7 +15,7 @@ from .core import ComputedTorqueCore
 
 
 class Setpoint(NamedTuple):
-    """What a driver is to follow, each (n,), in model order [rad, m, and per s, N m, N]."""
+    """Set points of a driver, each (n,), in model order [rad, m, and per s, N m, N]."""
 
     position: Array
     velocity: Array

@@ -41,7 +41,7 @@ GIVING_WAY = 0.3
 
 @dataclass
 class StopState:
-    """What a stop remembers.
+    """State of a stop.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class StopState:
 
 
 class StopMotion(NamedTuple):
-    """What a stop wants at a state.
+    """Output of a stop at a state.
 
     Attributes
     ----------
@@ -238,9 +238,9 @@ class Stop:
         )
 
     def rests(self, wanted: StopMotion, velocity: Array) -> bool:
-        """Tell whether the way to rest has ended, and the robot rests."""
+        """Return whether the way to rest has ended, and the robot rests."""
         return not wanted.gives_way and within(wanted.motion[1], self._rest) == within(velocity, self._resting) == 1
 
     def moves(self, velocity: Array) -> bool:
-        """Tell whether a robot that had come to rest moves again."""
+        """Return whether a robot that had come to rest moves again."""
         return within(velocity, self._moving) != 1

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TimedLoop(RobotCore):
-    """The part of `ComputedTorqueCore` that knows how long periods and delays are, and finds the gains for them.
+    """The part of `ComputedTorqueCore` that measures periods and delays, and finds the gains for them.
 
     Attributes
     ----------

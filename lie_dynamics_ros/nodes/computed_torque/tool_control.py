@@ -54,7 +54,7 @@ HALF_TURN = 3.0
 
 
 class ToolControl:
-    """What modes operational_space and impedance keep from one state to the next, and their laws.
+    """State and laws of modes operational_space and impedance.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class ToolControl:
     scaling : float
         Part of its speed that the desired pose is allowed, 0 to 1.
     held : bool
-        Whether limits of joints changed what the last answer asked for.
+        Whether limits of joints changed what the last answer requested.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class ToolControl:
         return max(0.0, 2.0 - behind / self._lead) if leads else 1.0
 
     def _leads(self, away: Array, ahead: Array) -> bool:
-        """Tell whether going on leads away from the tool, or, where that is far, not well nearer to it."""
+        """Return whether going on leads away from the tool, or, where that is far, not well nearer to it."""
         square = away @ away
         return bool(away @ ahead > (-NEARER * square if square > self._lead**2 else 0.0))
 
@@ -277,7 +277,7 @@ class ToolControl:
         return ""
 
     def torque(self, mode: str, reference: PoseReference, q: Array, qd: Array, gains: Gains) -> TaskTorque:
-        """Return what a mode asks for at a reference, within no limits of joints; raises LieDynamicsError."""
+        """Return the output of a mode at a reference, within no limits of joints; raises LieDynamicsError."""
         g, options, M = gains.tool, self.options, mass_matrix(self.model, q)
         stiffness, ratio, _ = options.numbers
         if self._posture is None:
@@ -298,7 +298,7 @@ class ToolControl:
         return impedance(self.model, q, qd, self.frame, *motion, **common)
 
     def wanted(self, mode: str, q: Array, qd: Array, gains: Gains, lead: float) -> LawEffort:
-        """Return what a mode asks for, of an effort that acts ``lead`` [s] after the state.
+        """Return the output of a mode, for an effort that acts ``lead`` [s] after the state.
 
         The state is taken as the desired motion changes it until then.
         """
@@ -342,9 +342,9 @@ class ToolControl:
 
     @property
     def shares(self) -> Array:
-        """Part of the stiffness asked for along each axis of `tool_axes` that the last answer had (6,), turning first.
+        """Part of the stiffness requested along each axis of `tool_axes` that the last answer had (6,), turning first.
 
-        As far as the tool gives way along the same axis: a load is held at the stiffness asked for times this.
+        As far as the tool gives way along the same axis: a load is held at the stiffness requested times this.
         """
         if not isinstance(self._task, ImpedanceTorque) or self.reference is None:
             return np.ones(6)

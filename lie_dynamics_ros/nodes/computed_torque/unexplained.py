@@ -1,4 +1,4 @@
-"""How joints accelerate besides what the controller commands: by what touches, and by loads that it does not know."""
+"""Accelerations beyond those commanded: by contacts, and by unknown loads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...core.arrays import Array
 NEW_SHARE = 0.3
 """Part of what is new that is taken in with each state: a load is known within some five of them."""
 LONGEST_KNOWN = 0.05
-"""Periods beyond this tell nothing [s]."""
+"""Longest period that is used [s]."""
 
 
 class UnexplainedAcceleration:

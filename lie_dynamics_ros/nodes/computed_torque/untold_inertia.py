@@ -34,7 +34,7 @@ SWINGS_IN_ROW = 1.5
 
 @dataclass
 class InertiaState:
-    """What it remembers, all (n,).
+    """State, all (n,).
 
     Attributes
     ----------
@@ -65,8 +65,8 @@ class InertiaState:
 class UntoldInertia:
     """Finds what joints may be taken to weigh by whether their errors fade.
 
-    Where a light joint carries a heavy rotor that nobody told, gains that suit the joint alone do not slow it down, and
-    gains that suit the rotor would shake the joint if there was none. So gains begin with the joint alone.
+    Where a light joint carries a heavy rotor that was not given, gains that suit the joint alone do not slow it down,
+    and gains that suit the rotor would shake the joint if there was none. So gains begin with the joint alone.
 
     Parameters
     ----------

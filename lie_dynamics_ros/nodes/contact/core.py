@@ -30,7 +30,7 @@ GAP = 20.0, 0.25
 
 @dataclass(eq=False)
 class ContactAnswer:
-    """What is known at a state.
+    """Estimate at a state.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class ContactAnswer:
 
     @cached_property
     def wrench(self) -> ContactWrench:
-        """At `frame`, and in its axes: found when it is asked for, which costs as much as all else."""
+        """At `frame`, and in its axes: found when it is requested, which costs as much as all else."""
         return self.find_wrench()
 
 

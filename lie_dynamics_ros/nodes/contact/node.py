@@ -1,4 +1,4 @@
-"""Node that tells what touches a robot: joint states with efforts in, external torques, wrench and contacts out.
+"""Node for contacts of a robot: joint states with efforts in, external torques, wrench and contacts out.
 
 See doc/nodes/contact.md for topics, services, parameters, units, frames and signs.
 """
@@ -62,7 +62,7 @@ class ContactNode(TreeNode[ContactCore]):
         return (self._efforts,)
 
     def activate(self) -> None:
-        """Begin to answer states; what is told first is told whatever was given before."""
+        """Begin to answer states; the first result is published whatever was given before."""
         super().activate()
         self._told = None
 

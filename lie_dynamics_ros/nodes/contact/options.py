@@ -11,12 +11,12 @@ from ...core.robot_options import RobotOptions
 from ...core.setting import Setting, per_joint
 
 CONTACT_SETTINGS = (
-    Setting("contact_frame", "", "Link or frame that wrenches are told at. Empty: the last link."),
+    Setting("contact_frame", "", "Link or frame at which wrenches are published. Empty: the last link."),
     Setting("contact_moment", False, "Whether contacts exert moments at that frame; else forces alone."),
     Setting(
         "largest_deviation",
         20.0,
-        "Directions whose wrench is known less well than this are told as not felt [N]; moments over 0.1 m.",
+        "Directions whose wrench is known less well than this are published as not felt [N]; moments over 0.1 m.",
         low=1e-3,
         high=1e6,
     ),
@@ -26,7 +26,7 @@ CONTACT_SETTINGS = (
     Setting(
         "noise_time",
         5.0,
-        "How long the noise of a robot at rest is measured before anything is told [s].",
+        "How long the noise of a robot at rest is measured before anything is published [s].",
         low=0.2,
         high=600.0,
     ),
@@ -59,7 +59,7 @@ CONTACT_SETTINGS = (
 
 @dataclass(frozen=True)
 class ContactOptions(RobotOptions):
-    """What may change at run time; see `CONTACT_SETTINGS`.
+    """Options that may change at run time; see `CONTACT_SETTINGS`.
 
     Attributes
     ----------

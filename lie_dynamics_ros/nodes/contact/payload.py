@@ -77,7 +77,7 @@ class PayloadRecorder:
             self._made[self.running].add(stamp, position, effort)
 
     def begin(self, which: str) -> str:
-        """Begin a recording, in place of the one before; says so."""
+        """Begin a recording, in place of the one before; returns a message."""
         self.running, self._made[which] = which, MotionRecording()
         return f"recording the {which} robot, {MOST_SECONDS:g} s at most"
 
@@ -99,12 +99,12 @@ class PayloadRecorder:
 
 
 def find_payload(model: Model, options: ContactOptions, motions: tuple[Motion, Motion], frame: str) -> PayloadEstimate:
-    """Return the payload at a frame that two recordings tell of; takes seconds, any thread may do that.
+    """Return the payload at a frame from two recordings; takes seconds, any thread may do that.
 
     Raises
     ------
     LieDynamicsError
-        They do not tell one.
+        They do not determine one.
     """
     empty = replace(options, payload=Payload("", 0.0, (0.0, 0.0, 0.0), (0.0,) * 6))
     return identify_payload(empty.apply(model), *motions, frame)

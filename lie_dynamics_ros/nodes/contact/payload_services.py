@@ -59,7 +59,7 @@ class PayloadServices:
         return core.recorder.begin(which) if begin else core.recorder.end(which)
 
     def _identify(self) -> str:
-        """Find the payload that the recordings tell of; beside the executor."""
+        """Find the payload from the recordings; beside the executor."""
         core = self._node.require_core()
         frame = core.options.payload.frame or core.frame
         found = find_payload(core.model, core.options, core.recorder.motions(), frame)
@@ -73,7 +73,7 @@ class PayloadServices:
             self._carry(found)
 
     def _carry(self, found: PayloadEstimate) -> None:
-        """Take a payload into account from now on, and tell it."""
+        """Take a payload into account from now on, and publish it."""
         node, body = self._node, found.inertia
         xx, xy, xz, _, yy, yz, _, _, zz = body.inertia.reshape(-1).tolist()
         values = {

@@ -12,7 +12,7 @@ from .core import ContactAnswer
 
 @dataclass(frozen=True, eq=False)
 class ContactReport:
-    """Fields of the message ContactState, which says what each is; wrenches force first there."""
+    """Fields of the message ContactState, described there; wrenches force first there."""
 
     touching: bool
     evidence: float
@@ -30,7 +30,7 @@ _FORCE_FIRST = np.array([3, 4, 5, 0, 1, 2])
 
 
 def make_report(answer: ContactAnswer, frame: str) -> ContactReport:
-    """Return what is told of an answer, the frame as messages name it."""
+    """Return the report of an answer, the frame as messages name it."""
     found, wrench = answer.found, answer.wrench
     return ContactReport(
         found.touching,

@@ -25,7 +25,7 @@ UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
 
 @dataclass(frozen=True)
 class HybridDynamicsOptions(RobotOptions):
-    """What may change at run time; see the parameters of the node."""
+    """Options that may change at run time; see the parameters of the node."""
 
     unnamed: str
     saturate: bool
@@ -105,7 +105,7 @@ class HybridDynamicsCore(RobotCore):
         within(self.zero, self.limit)
 
     def forget(self) -> None:
-        """Forget the command, because time no longer says how old it is."""
+        """Forget the command, because its age is no longer known."""
         self.command.clear()
 
     def answer(self, state: RobotState) -> HybridAnswer:

@@ -21,7 +21,7 @@ from ...lie_dynamics.control.kernels.signals import within
 
 @dataclass(frozen=True)
 class InverseDynamicsOptions(RobotOptions):
-    """What may change at run time; see the parameters of the node."""
+    """Options that may change at run time; see the parameters of the node."""
 
     gravity_only: bool
     driver_compensates_gravity: bool
@@ -91,7 +91,7 @@ class InverseDynamicsCore(RobotCore):
         within(self.zero, self.limit)
 
     def forget(self) -> None:
-        """Forget the desired accelerations, because time no longer says how old they are."""
+        """Forget the desired accelerations, because their age is no longer known."""
         self.desired.clear()
 
     def gravity_efforts(self, position: Array) -> Array:
@@ -99,7 +99,7 @@ class InverseDynamicsCore(RobotCore):
         return gravity_force(self.dynamics, position)
 
     def answer(self, state: RobotState) -> EffortAnswer:
-        """Return the efforts for a state, limited where that is asked for.
+        """Return the efforts for a state, limited where that is requested.
 
         Raises
         ------

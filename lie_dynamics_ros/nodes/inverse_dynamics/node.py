@@ -79,7 +79,7 @@ class InverseDynamicsNode(TreeNode[InverseDynamicsCore]):
         return self._commands, self._efforts
 
     def commands(self) -> bool:
-        """Tell whether somebody obeys ~/commands: efforts beside a driver's own loop do not move the robot alone."""
+        """Return whether somebody obeys ~/commands: efforts beside a driver's own loop do not move the robot alone."""
         return self._commands is not None and self._commands.heard
 
     # Messages.

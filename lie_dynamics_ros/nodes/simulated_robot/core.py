@@ -66,7 +66,7 @@ NAMES = ("hold", "effort", "acceleration", "position")
 
 @dataclass(frozen=True)
 class SimulationOptions(RobotOptions):
-    """What may change at run time; see the parameters of the node."""
+    """Options that may change at run time; see the parameters of the node."""
 
     extra_damping: tuple[float, ...]
     extra_friction: tuple[float, ...]
@@ -268,7 +268,7 @@ class RobotSimulation:
         return np.asarray(np.clip(tau, -self.limit, self.limit))
 
     def measure(self) -> tuple[Array, Array]:
-        """Position and velocity as the sensors see them, each (n,): with noise, and wrapped where that is asked for."""
+        """Position and velocity as the sensors see them, each (n,): with noise, and wrapped where that is requested."""
         q, qd = self.state
         if self.options.position_noise:
             q = q + self.options.position_noise * self._random.standard_normal(len(q))

@@ -72,7 +72,7 @@ class LockStep:
             self._answered = True
 
     def waits(self, now: float) -> bool:
-        """Tell whether the command that answers the last state is still to come."""
+        """Return whether the command that answers the last state is still to come."""
         if now < self._settled:  # until only the answer to the last state is left
             return True
         return not self._answered and now - self._published < PATIENCE
@@ -332,7 +332,7 @@ class SimulatedRobot(ManagedNode):
             wanted *= self.settings["real_time_factor"]
             self._describe_dynamics(report, simulation, period)
         if self.state == "active" and self._published and rate < 0.9 * wanted and not self.simulated_time:
-            report.add(diagnostics.WARN, f"slower than asked for: {rate:.0f} of {wanted:.0f} states per second")
+            report.add(diagnostics.WARN, f"slower than requested: {rate:.0f} of {wanted:.0f} states per second")
 
     def _describe_dynamics(self, report: Report, simulation: RobotSimulation, period: float) -> None:
         values = report.values

@@ -50,7 +50,7 @@ SETTINGS = (
         "lock_step",
         False,
         "Wait after each state for the command that answers it, once there was one; only with publish_clock. Exact "
-        "with ~/joint_efforts, whose time stamp tells which state they answer.",
+        "with ~/joint_efforts, whose time stamp is that of the state they answer.",
         "while unconfigured",
     ),
     *MODEL_SETTINGS,

@@ -24,7 +24,7 @@ MOST_WAITING = 10_000
 
 @dataclass(frozen=True, eq=False)
 class ActuatorOptions:
-    """What drives the legs.
+    """Actuators of the legs.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A smooth motion of a Stewart platform, without ROS: by itself, or to a pose that somebody wants."""
+"""A smooth motion of a Stewart platform, without ROS: periodic, or to a desired pose."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LEAST_DETERMINANT = 1e-2
 
 @dataclass(frozen=True)
 class MotionOptions:
-    """How the platform moves.
+    """Motion of the platform.
 
     Attributes
     ----------
     translation, rotation : float
-        Largest distance and angle from the home pose along and about each axis, when it moves by itself [m, rad].
+        Largest distance and angle from the home pose along and about each axis, when it moves on its own [m, rad].
     frequency : float
         Of the first of six oscillations [Hz]; the others follow within half an octave.
     response : float
@@ -49,7 +49,7 @@ class PlatformMotion:
     ----------
     platform : StewartPlatform, OffsetPlatform or RotaryPlatform
     home : ndarray, shape (4, 4)
-        Where it starts, at rest, and about which it moves by itself.
+        Where it starts, at rest, and about which it moves on its own.
     options : MotionOptions
 
     Attributes
@@ -78,7 +78,7 @@ class PlatformMotion:
         self._home_determinant = self._determinant
 
     def go_to(self, pose: Array | None) -> None:
-        """Go to a pose, shape (4, 4), and stay there; None: move by itself again."""
+        """Go to a pose, shape (4, 4), and stay there; None: move on its own again."""
         if pose is None:
             self._goal = None
             return

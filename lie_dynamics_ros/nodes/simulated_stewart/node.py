@@ -48,7 +48,7 @@ SETTINGS = (
     Setting(
         "mode",
         MOTION,
-        "motion: moves by itself, or to a desired pose; actuators: its legs follow set points.",
+        "motion: moves on its own, or to a desired pose; actuators: its legs follow set points.",
         "while unconfigured",
         choices=(MOTION, ACTUATORS),
     ),
@@ -56,16 +56,16 @@ SETTINGS = (
     Setting(
         "translation_amplitude",
         0.05,
-        "Largest distance from the home pose along each axis, when it moves by itself [m].",
+        "Largest distance from the home pose along each axis, when it moves on its own [m].",
         high=10.0,
     ),
     Setting(
         "rotation_amplitude",
         0.2,
-        "Largest angle from the home pose about each axis, when it moves by itself [rad].",
+        "Largest angle from the home pose about each axis, when it moves on its own [rad].",
         high=1.5,
     ),
-    Setting("frequency", 0.2, "Frequency of the motion by itself [Hz].", low=0.001, high=10.0),
+    Setting("frequency", 0.2, "Frequency of the motion on its own [Hz].", low=0.001, high=10.0),
     Setting(
         "response_time",
         0.2,
@@ -109,7 +109,7 @@ SETTINGS = (
 
 
 class SimulatedStewart(ManagedNode):
-    """Publishes leg lengths of a platform that moves by itself, to a desired pose, or as its actuators are given."""
+    """Publishes leg lengths of a platform that moves on its own, to a desired pose, or as its actuators are given."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._motion: PlatformMotion | LegActuators | None = None
@@ -291,7 +291,7 @@ class SimulatedStewart(ManagedNode):
             response.success, response.message = True, "the platform is in its home pose"
             return response
         self._motion.go_to(None)
-        response.success, response.message = True, "the platform moves by itself"
+        response.success, response.message = True, "the platform moves on its own"
         return response
 
     def describe(self, report: Report, period: float) -> None:
@@ -309,7 +309,7 @@ class SimulatedStewart(ManagedNode):
             report.add(diagnostics.WARN, f"the platform waits: {self._motion.held}")
         wanted = self.settings["rate"]
         if self.state == "active" and self._published and rate < 0.9 * wanted and not self.simulated_time:
-            report.add(diagnostics.WARN, f"slower than asked for: {rate:.0f} of {wanted:.0f} states per second")
+            report.add(diagnostics.WARN, f"slower than requested: {rate:.0f} of {wanted:.0f} states per second")
 
 
 def main(args: Sequence[str] | None = None) -> int:

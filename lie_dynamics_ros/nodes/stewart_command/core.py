@@ -23,7 +23,7 @@ CHUNK = 50
 STOP_AHEAD = 0.03
 """When a stop begins at the earliest [s]: it has to be planned before."""
 LONGEST_TICK = 0.1
-"""Longest time that one tick lets pass [s]: a node that was held up goes on where it was."""
+"""Longest time of one tick [s]: a node that was held up goes on where it was."""
 
 
 @dataclass(eq=False)
@@ -38,7 +38,7 @@ class Plan:
     state : State
         Of the platform then.
     serial, orders : int
-        Of the core's motion, and of orders to hold or stop, when the plan was asked for.
+        Of the core's motion, and of orders to hold or stop, when the plan was requested.
     """
 
     target: Target
@@ -98,7 +98,7 @@ class StewartCommandCore:
     # Beginning and end.
 
     def begin(self, lengths: Array, rates: Array | None) -> bool:
-        """Begin to hold the platform where its legs are; return whether it can be held there, or say why not."""
+        """Begin to hold the platform where its legs are; return whether it can be held there, or give the reason."""
         found = ""
         stroke, unit = self.options.limits.stroke, self.options.platform.motor_units[0]
         beyond = (lengths < stroke[:, 0]) | (lengths > stroke[:, 1])
@@ -210,7 +210,7 @@ class StewartCommandCore:
 
     @property
     def ways(self) -> Ways:
-        """How targets become motions."""
+        """Planning of targets."""
         return self._ways
 
     # Targets.
@@ -243,7 +243,7 @@ class StewartCommandCore:
     def take(self, plan: Plan) -> None:
         """Go on with what has been planned, unless it came too late or something else came first."""
         if plan.orders != self._orders:
-            return  # told to hold since
+            return  # commanded to hold since
         self.refusal = ""
         if plan.failure:
             self.refusal = f"{plan.target.word} refused: {plan.failure}"
@@ -272,7 +272,7 @@ class StewartCommandCore:
         target, self.pending = self.pending, None
         return target
 
-    def hold(self, reason: str = "told to hold") -> None:
+    def hold(self, reason: str = "commanded to hold") -> None:
         """Slow down on the path and hold; after a stop, be ready for targets again."""
         if self.phase == OFF:
             return
@@ -282,7 +282,7 @@ class StewartCommandCore:
         self._enter(HOLDING, reason)
 
     def stop(self, reason: str) -> None:
-        """Slow down on the path, and follow nothing until told to hold."""
+        """Slow down on the path, and follow nothing until commanded to hold."""
         if self.phase in (OFF, *UNTIL_HOLD):
             return
         self.pending = self._again = None

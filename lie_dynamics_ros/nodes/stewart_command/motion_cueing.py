@@ -135,7 +135,7 @@ HELD_UP = 0.3
 
 @dataclass(frozen=True, eq=False)
 class RideTarget:
-    """Where filters lead to while their input stays as it is.
+    """Limit of the filters while their input stays as it is.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class RideTarget:
 
     @staticmethod
     def _hopeless(ways: Ways, state: State, pose: Array, time: float) -> bool:
-        """Tell whether a leg is farther from where it is to be than its acceleration carries it."""
+        """Return whether a leg is farther from where it is to be than its acceleration carries it."""
         limits = ways.limits
         platform = limits.platform
         try:
@@ -275,7 +275,7 @@ class MotionCueing:
         self._input, self._heard = (force, rate), now
 
     def silent(self, now: float) -> bool:
-        """Tell whether nothing has come for too long: the vehicle counts as at rest."""
+        """Return whether nothing has come for too long: the vehicle counts as at rest."""
         return now - self._heard > self.timeout
 
     def advance(self, now: float) -> None:

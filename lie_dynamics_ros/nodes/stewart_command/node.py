@@ -425,7 +425,7 @@ class StewartCommandNode(ManagedNode):
                 report.add(diagnostics.ERROR, refused)
         wanted = self.settings["rate"]
         if core.phase != OFF and self.state == "active" and 0.0 < rate < 0.9 * wanted:
-            report.add(diagnostics.WARN, f"slower than asked for: {rate:.0f} of {wanted:.0f} set points per second")
+            report.add(diagnostics.WARN, f"slower than requested: {rate:.0f} of {wanted:.0f} set points per second")
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -112,7 +112,7 @@ def read_vehicle(message: Any, now: int, timeout: float) -> tuple[Array, Array]:
     Raises
     ------
     MessageError
-        Its time is more than a timeout [s] from now; it says that one is not measured, or not finite.
+        Its time is more than a timeout [s] from now; a value is marked as not measured, or not finite.
     """
     check_time(message, now, timeout, "a message of the vehicle", "vehicle_timeout")
     _, force = read_imu(message)

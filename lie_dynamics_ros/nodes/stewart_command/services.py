@@ -42,7 +42,7 @@ def level_target(
     Raises
     ------
     MessageError
-        The platform does not rest; the message is too old, of another frame, or tells no vertical.
+        The platform does not rest; the message is too old, of another frame, or gives no vertical.
     StewartError
         No least rotation levels the platform.
     """
@@ -72,7 +72,7 @@ def _vertical(message: Any) -> Array:
 
 
 class CommandServices:
-    """What the node can be asked for.
+    """Services of the node.
 
     Parameters
     ----------

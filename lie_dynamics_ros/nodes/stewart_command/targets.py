@@ -51,7 +51,7 @@ AT_GOAL = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """How targets become motions.
+    """Planning of targets.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Ways:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where the platform is to be when a motion begins: pose (4, 4) and body twist (6,)."""
+    """Start of a motion: pose (4, 4) and body twist (6,)."""
 
     pose: Array
     twist: Array
@@ -248,7 +248,7 @@ def as_far(ways: Ways, path: PosePath, state: State) -> tuple[PlannedMotion | No
 
 
 class Target(Protocol):
-    """What the node is told to do.
+    """Commands to the node.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from .trackers import FollowedPose, Platform, PoseTracker, tracker_at
 
 @dataclass(frozen=True)
 class StewartPoseOptions:
-    """What may change at run time; see the parameters of the node."""
+    """Options that may change at run time; see the parameters of the node."""
 
     leg_noise: tuple[float, ...]
     max_steps: int
@@ -125,14 +125,14 @@ class StewartPoseCore:
 
     @property
     def start_from(self) -> str:
-        """Which pose tracking starts from."""
+        """Pose from which tracking starts."""
         if len(self.options.start_pose) == 7:
             return "parameter start_pose"
         return "home pose of the platform" if self.platform.home_pose is not None else "level pose, assumed"
 
     @property
     def start_is_assumed(self) -> bool:
-        """Whether nobody has said which pose the platform starts from."""
+        """Whether no start pose of the platform was given."""
         return len(self.options.start_pose) != 7 and self.platform.home_pose is None
 
     @property
@@ -267,7 +267,7 @@ class StewartPoseCore:
         return self._tracker_at(first.pose) if first.valid else tracker
 
     def withheld(self, tracked: FollowedPose) -> bool:
-        """Tell whether a pose is not to be published."""
+        """Return whether a pose is not to be published."""
         if not tracked.valid:
             return True
         return not self.options.publish_ambiguous and tracked.status is TrackingStatus.AMBIGUOUS

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FusedOutputs:
-    """Publishes estimates, and tells which sensors have no part in them.
+    """Publishes estimates, and the sensors left out of them.
 
     Parameters
     ----------

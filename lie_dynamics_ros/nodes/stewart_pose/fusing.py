@@ -197,13 +197,13 @@ class FusingCore(StewartPoseCore):
             self._stop()
             return self._begin(state, present)
         together = sum(self._rounds - since < BELIEVED_AFTER for since in self._apart.values()) >= TOGETHER
-        if self._settled:  # before that, nobody knows which are wrong
+        if self._settled:  # before that, it is not known which are wrong
             old = [leg for leg in apart if self._rounds - self._apart[f"leg {leg + 1}"] >= BELIEVED_AFTER]
             self._suspects.lose(old if together else apart)
         return self._begin_again(state, present, f"left out: {self.faults(fused)}")
 
     def _check_time(self, stamp: int) -> None:
-        """Raise MessageError where lengths are too old; as many in a row as settle an estimate tell another time."""
+        """Raise MessageError where lengths are too old; as many in a row as settle an estimate mean another time."""
         behind = 0 if self._since is None else self._since - stamp
         if behind <= LATEST:
             self._behind = 0

@@ -1,4 +1,4 @@
-"""How the node stewart_pose fuses sensors: what its parameters say."""
+"""Parameters of the fusion of sensors in the node stewart_pose."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...lie_dynamics.stewart import InertialSensor
 
 @dataclass(frozen=True)
 class FusionOptions:
-    """How sensors are fused; see the parameters of the node."""
+    """Options of the fusion; see the parameters of the node."""
 
     jerk: tuple[float, float]
     delays: tuple[float, ...]

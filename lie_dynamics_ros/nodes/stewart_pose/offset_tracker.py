@@ -114,7 +114,7 @@ class OffsetTracker:
 
 
 class TrackedOffsetPose:
-    """What became of one set of lengths; names as in `TrackedPose`.
+    """Outcome for one set of lengths; names as in `TrackedPose`.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class TrackedOffsetPose:
 
     @property
     def message(self) -> str:
-        """What happened, in a sentence."""
+        """The outcome, in a sentence."""
         if self._state is not None:
             return self._state.message.replace("q is the last good configuration", POSE_KEPT)
         leg = self.leg or 0

@@ -39,7 +39,7 @@ def tell_of(sensors: PlatformSensors, settings: Mapping[str, Any], log: Logger) 
     """Tell what of the platform's file does not count."""
     fusion = settings["fusion"]
     for name in sensors.overruled(settings):
-        log.warning(f"the parameter {name} counts, not what the platform's file says of it")
+        log.warning(f"the parameter {name} counts, not its entry in the platform's file")
     if sensors.sensors and not fusion:
         names = ", ".join(sensor.name for sensor in sensors.sensors)
         log.warning(f"further sensors of the platform's file count with the parameter fusion only: {names}")

@@ -9,7 +9,7 @@ from ...core.arrays import Array
 from ...core.leg_state import LEGS, LegState
 
 SILENT = 100_000_000
-"""A sensor of which nothing has come for so long, and for three of its periods, is told to be silent [ns]."""
+"""A sensor of which nothing has come for so long, and for three of its periods, is reported as silent [ns]."""
 LONGEST_START = 1_000_000_000
 """Largest difference of the times of the first lengths [ns]."""
 

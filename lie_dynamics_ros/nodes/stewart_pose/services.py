@@ -39,7 +39,7 @@ INFINITE = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What answers are made from: nothing in it changes while a call is served.
+    """Inputs of answers: nothing in it changes while a call is served.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Knowledge:
 
 @dataclass
 class Found:
-    """What was found for the states of a request: poses (count, 4, 4), whether they are right, and why not."""
+    """Results for the states of a request: poses (count, 4, 4), whether they are right, and why not."""
 
     poses: Array
     valid: list[bool]

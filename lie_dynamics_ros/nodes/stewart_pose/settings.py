@@ -12,7 +12,7 @@ from ...ros.node.answering_node import ANSWER_SETTINGS
 
 
 def _reading(name: str, text: str) -> Setting:
-    """Return the setting of what may also be told in the platform's file."""
+    """Return the setting of a value that may also be in the platform's file."""
     default, low, high = READINGS[name]
     return Setting(name, default, text, "while unconfigured", low=low, high=high)
 

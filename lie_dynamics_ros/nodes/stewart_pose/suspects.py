@@ -19,11 +19,11 @@ TOGETHER = 3
 WILD = 3
 """A leg that jumped so often while it was suspected is no longer off by something that stays."""
 SHARP, FAR = 10.0, 5.0
-"""By how many standard deviations it is told how far a leg is off, and how well a jump back has to fit that."""
+"""Standard deviations: of how far a leg is off to be recorded, and of a jump back to fit that."""
 
 
 class Suspects:
-    """How far legs are off that disagree, and which of them are suspected since the estimate was lost.
+    """Deviations of legs that disagree, and those excluded since the estimate was lost.
 
     Six lengths alone fit a pose, right or wrong. So a leg that was off by something that stays, as after a slip, would
     be believed as soon as nothing speaks against it any more. It is suspected until it jumps back by as much as it was
@@ -47,7 +47,7 @@ class Suspects:
         return tuple(self._jumps)
 
     def watch(self, fused: FusedPose, state: LegState, out: list[int]) -> None:
-        """Take note how far the legs that are left out are off, while the estimate tells that sharply; 0: no more."""
+        """Record how far the legs that are left out are off, while the estimate is sharp; 0: no more."""
         self._off = {leg: self._off[leg] for leg in out if leg in self._off}
         for leg, (off, variance) in self._distances(fused, state, out):
             furthest = max(abs(off), abs(self._off.get(leg, (0.0, 0.0))[0]))
@@ -62,7 +62,7 @@ class Suspects:
                 self._jumps.setdefault(leg, 0)
 
     def jumped(self, fused: FusedPose, state: LegState, out: list[int]) -> None:
-        """Take note of suspects that jumped against an estimate that believed them."""
+        """Record legs that jumped against an estimate that used them."""
         for leg, (change, variance) in self._distances(fused, state, [leg for leg in out if leg in self._jumps]):
             before, uncertain = self._off.get(leg, (math.nan, math.nan))
             sharp = variance <= (change / SHARP) ** 2

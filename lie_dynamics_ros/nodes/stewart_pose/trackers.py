@@ -17,7 +17,7 @@ from .offset_tracker import OffsetTracker
 
 
 class FollowedPose(Tracked, Protocol):
-    """What became of one set of lengths; see `TrackedPose`."""
+    """Outcome for one set of lengths; see `TrackedPose`."""
 
     @property
     def leg(self) -> int | None:
@@ -45,7 +45,7 @@ class FollowedPose(Tracked, Protocol):
 
     @property
     def residual(self) -> float:
-        """What the pose is off by."""
+        """Deviation of the pose."""
 
     @property
     def condition_number(self) -> float:
@@ -62,7 +62,7 @@ class FollowedPose(Tracked, Protocol):
 
 
 class PoseTracker(Protocol):
-    """What follows a platform; see `StewartTracker`."""
+    """Tracker of a platform; see `StewartTracker`."""
 
     @property
     def max_speed(self) -> tuple[float, float] | None:

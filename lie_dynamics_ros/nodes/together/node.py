@@ -4,7 +4,7 @@
     ros2 run lie_dynamics_ros together left/computed_torque right/computed_torque=guide --ros-args --params-file my.yaml
 
 Each word names a node, as it is started by itself; in front of it a namespace, behind it another name. Parameters are
-told apart by the nodes' full names in the parameter file. See doc/real_time.md.
+distinguished by the nodes' full names in the parameter file. See doc/real_time.md.
 """
 
 from __future__ import annotations

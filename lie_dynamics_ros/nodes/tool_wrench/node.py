@@ -1,4 +1,4 @@
-"""Node that tells what touches a tool behind a force-torque sensor, whose bias and tool it calibrates.
+"""Node for contacts of a tool behind a force-torque sensor, whose bias and tool it calibrates.
 
 See doc/nodes/tool_wrench.md for topics, services, parameters, units, frames and signs.
 """
@@ -118,7 +118,7 @@ class ToolWrenchNode(TreeNode[ToolWrenchCore]):
             if known.degrees:
                 values["plausibility of the calibration"] = f"{known.plausibility:.2g}"
         if self.answering is not None and core.reading.is_stale(self.ros_time(), 10**8):
-            report.add(diagnostics.WARN, "the sensor's readings are stale; no contact is told")
+            report.add(diagnostics.WARN, "the sensor's readings are stale; no contact is published")
 
 
 def main(args: Sequence[str] | None = None) -> int:

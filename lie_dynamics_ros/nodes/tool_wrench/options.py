@@ -49,7 +49,7 @@ TOOL_WRENCH_SETTINGS = (
 
 @dataclass(frozen=True)
 class ToolWrenchOptions(RobotOptions):
-    """What may change at run time; see `TOOL_WRENCH_SETTINGS`.
+    """Options that may change at run time; see `TOOL_WRENCH_SETTINGS`.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ MOST_REPORTS = 40
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """What the user chooses.
+    """Options of the page.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class _Numbers:
 
 
 class ViewerCore:
-    """Takes in what is heard, each with the time of its arrival [s]; `picture` tells what there is to see.
+    """Takes in messages, each with the time of its arrival [s]; `picture` is what there is to see.
 
     What cannot be used raises MessageError and changes nothing.
 
@@ -148,7 +148,7 @@ class ViewerCore:
         self._pose = now, pose, covariance
 
     def take_status(self, level: int, word: str, now: float) -> None:
-        """Take what is said of the platform's pose."""
+        """Take the status of the platform's pose."""
         self._word = now, min(max(level, GOOD), BAD), word
 
     def take_force(self, frame: str, force: Array, now: float) -> None:

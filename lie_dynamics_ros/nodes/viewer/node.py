@@ -68,7 +68,7 @@ class MeshReader:
         self._read: dict[str, tuple[Surface, ...] | Exception] = {}
 
     def __call__(self, uri: str) -> tuple[Surface, ...]:
-        """Return the surfaces in a file, one for each colour; raises ValueError, which says why there is none."""
+        """Return the surfaces in a file, one for each colour; raises ValueError, with the reason there is none."""
         found = self._read.get(uri)
         if found is None:
             try:
@@ -126,7 +126,7 @@ SETTINGS = (
     Setting(
         "port",
         8080,
-        "Port of the page; where it is taken, the next free one, which the log tells. 0: any.",
+        "Port of the page; where it is taken, the next free one, named in the log. 0: any.",
         "while unconfigured",
         low=0,
         high=65535,
@@ -204,7 +204,7 @@ class ViewerNode(DescribedNode):
         return ViewOptions(**{name: self.settings[name] for name in ViewOptions.__dataclass_fields__})
 
     def can_configure(self) -> bool:
-        """Tell whether a robot that is known by now has been made; there need not be one."""
+        """Return whether a robot that is known by now has been made; there need not be one."""
         return (self._from_topic and self._published is None) or super().can_configure()
 
     def configure(self) -> None:

@@ -31,7 +31,7 @@ FADED = "#868e96"
 MOST_ROWS = 60
 """Joints in the table of efforts."""
 LONGEST_REPORT = 240
-"""Characters of what a node says that are shown."""
+"""Longest text of a report that is shown."""
 _STYLE = "font: 12px/1.5 system-ui, sans-serif; padding: 0 0.8em; overflow-wrap: anywhere"
 
 
@@ -41,7 +41,7 @@ def text(words: str) -> str:
 
 
 def state_of(picture: Picture, waiting: str) -> str:
-    """Return what is shown, and what of it is stale; ``waiting`` says what is waited for without a robot."""
+    """Return what is shown, and what of it is stale; ``waiting`` is shown without a robot."""
     robot = picture.robot
     if robot is None:
         return _block(f"<i>{html.escape(waiting)}</i>")
@@ -103,7 +103,7 @@ def platform(view: PlatformView | None, scale: float) -> str:
 def contact(view: ContactView | None) -> str:
     """Return whether something touches, and how hard."""
     if view is None:
-        return _block("<i>no contacts are told</i>")
+        return _block("<i>no contacts are reported</i>")
     lines = []
     if view.touching is not None:
         lines.append(_mark(DOUBTFUL, "touching") if view.touching else _mark(GOOD, "not touching"))
@@ -137,7 +137,7 @@ def _block(inner: str) -> str:
 
 MISSING = "the page needs viser, which is not installed: pip install 'viser>=1.1,<2'"
 PORTS = 100
-"""Ports that are tried, from the one that was asked for."""
+"""Number of ports that are tried, from the given one."""
 GREY, BLUE, RED = (134, 142, 150), (51, 128, 230), (201, 42, 42)
 LEVELS = ((43, 138, 62), (230, 119, 0), RED)
 CAMERA = np.array([0.65, -0.57, 0.37])
@@ -208,7 +208,7 @@ class Page:
 
     @property
     def watchers(self) -> int:
-        """How many look."""
+        """Number of browsers that have the page open."""
         return len(self._clients)
 
     def close(self) -> None:
@@ -233,7 +233,7 @@ class Page:
     # Pictures.
 
     def draw(self, picture: Picture, waiting: str, scale: float) -> None:
-        """Show a picture; ``waiting`` says what is waited for without a robot, ``scale`` enlarges deviations."""
+        """Show a picture; ``waiting`` is shown without a robot, ``scale`` enlarges deviations."""
         with self._server.atomic():
             if picture.robot is not self._robot:
                 self._set_robot(picture.robot)

@@ -43,7 +43,7 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class PlatformView:
-    """A Stewart platform in its base frame [m], its one-sigma ellipsoid, and what is said of its pose."""
+    """A Stewart platform in its base frame [m], its one-sigma ellipsoid, and the status of its pose."""
 
     pose: Array
     points: Array

@@ -29,7 +29,7 @@ def quaternion(rotation: Array) -> Array:
 
 
 class Replay:
-    """Remembers where bodies and legs were. The page's thread asks for the file, the node's thread adds pictures."""
+    """Remembers where bodies and legs were. The page's thread reads the file, the node's thread adds pictures."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""How the base of a robot moves, from odometry and from who moves the joints that carry it."""
+"""Motion of the base of a robot, from odometry and the joints that carry it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASE_SETTINGS = (
     Setting(
         "base_motion",
         "fixed",
-        "How the root link moves: not at all, or as the topic odometry tells.",
+        "Motion of the root link: none, or that of the topic odometry.",
         "at start",
         choices=("fixed", "odometry"),
     ),
@@ -42,7 +42,7 @@ BASE_SETTINGS = (
     Setting(
         "carrying_joints",
         CARRYING[0],
-        "Joints between the root link and base_link: locked as all others, or moving as joint states tell.",
+        "Joints between the root link and base_link: locked as all others, or moving, with joint states.",
         "at start",
         choices=CARRYING,
     ),
@@ -50,7 +50,7 @@ BASE_SETTINGS = (
 
 
 def check_base(values: Mapping[str, Any]) -> bool:
-    """Tell whether the base moves, by parameter values; raises where they make no sense together."""
+    """Return whether the base moves, by parameter values; raises where they make no sense together."""
     carried, floating = values["carrying_joints"] == "states", values["base_motion"] == "odometry"
     if carried and not values["base_link"]:
         raise ParameterError("carrying_joints is 'states' without base_link; expected the link that they carry")
@@ -60,7 +60,7 @@ def check_base(values: Mapping[str, Any]) -> bool:
 
 
 class BaseInput:
-    """The topics that tell how the base of a node's robot moves, where its parameters ask for them.
+    """Topics with the motion of the base of a node's robot, where its parameters select them.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class BaseInput:
             self._node.stream.accept(lambda: inputs.carry(message, self._node.ros_time()))
 
     def describe(self, report: Report) -> None:
-        """Fill in how the base moves, and who tells where several do."""
+        """Fill in the motion of the base, and its source where there are several."""
         core = self._node.core
         report.values["base"] = self._node.settings.get("base_motion", "fixed")
         if core is not None and core.base is not None and core.base.joints:

@@ -31,7 +31,7 @@ IMU_SETTINGS = (
     Setting(
         "imu_timeout",
         0.5,
-        "IMU messages older than this are not used, and silence longer than this is told [s]. 0: no limit.",
+        "IMU messages older than this are not used, and silence longer than this is reported [s]. 0: no limit.",
         high=3600.0,
     ),
     Setting(
@@ -44,7 +44,7 @@ IMU_SETTINGS = (
 
 
 class ImuInput:
-    """The topic imu of a node, where the parameter gravity_source asks for it.
+    """The topic imu of a node, where the parameter gravity_source selects it.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class ImuInput:
         link = self._node.link_of(message.header.frame_id)
         strength = float(np.linalg.norm(settings["gravity"]))
         if not strength:
-            raise MessageError(IMU, "the parameter gravity is zero, and an IMU tells its direction only")
+            raise MessageError(IMU, "the parameter gravity is zero, and an IMU gives its direction only")
         core.measure_gravity(sensor.measure(link, *read_imu(message), now, strength, settings["imu_filter_time"]))
 
     def describe(self, report: Report) -> None:

@@ -33,7 +33,7 @@ class LegInputs:
     legs : sequence of str
         Names of the legs in messages, in the order of the platform.
     readings : LegReadings
-        What makes lengths of what messages say.
+        Conversion of messages to lengths.
     partial : bool
         Whether readings may be no numbers and are put together in sets, whatever is missing in these, without rates;
         else a state has all legs, and those that a message does not name are moved on to its time.
@@ -134,12 +134,12 @@ class LegInputs:
         return state
 
     def forget(self) -> None:
-        """Forget readings that wait for others, because time no longer says how old they are."""
+        """Forget readings that wait for others, because their age is no longer known."""
         self._parts.forget()
         self._told[:] = False
         self._sets.forget()
 
     def take_without_rates(self) -> bool:
-        """Tell whether leg rates were absent or not finite in any state since the last call."""
+        """Return whether leg rates were absent or not finite in any state since the last call."""
         without, self._without_rates = self._without_rates, False
         return without

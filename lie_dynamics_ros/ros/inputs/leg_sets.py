@@ -49,7 +49,7 @@ class LegSets:
         return found
 
     def _next_round(self, stamp: int) -> bool:
-        """Tell whether a reading of a time [ns] is too late for the set, as after readings that were lost."""
+        """Return whether a reading of a time [ns] is too late for the set, as after readings that were lost."""
         others = self._stamps[self._there & self._regular]
         return len(others) > 0 and 2 * (stamp - int(others.max())) > self._period > 0
 

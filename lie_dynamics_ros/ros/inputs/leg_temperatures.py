@@ -1,4 +1,4 @@
-"""The temperatures of legs, as messages tell them."""
+"""Temperatures of legs, from messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States of one robot from several publishers, each of which knows some of its joints."""
+"""States of one robot from several publishers, each of which has some of its joints."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class PartialStates:
         return min(self.age_limit or LONGEST_WAIT, LONGEST_WAIT)
 
     def forget(self) -> None:
-        """Forget all, because time no longer says how old it is."""
+        """Forget all, because its age is no longer known."""
         self._parts.clear()
         self._lead, self._others, self._last = b"", set[bytes](), 0
 
@@ -203,7 +203,7 @@ class PartialStates:
         return *self.at(stamp), told
 
     def _may_lead(self, key: bytes) -> bool:
-        """Tell whether a list that was heard twice in a row may lead in place of the one that does."""
+        """Return whether a list that was heard twice in a row may lead in place of the one that does."""
         lead, part = self._parts.get(self._lead), self._parts[key]
         if lead is None or not np.intersect1d(lead.joints, part.joints).size:
             return True
@@ -219,7 +219,7 @@ class PartialStates:
         source: str,
         effort: bool,
     ) -> tuple[set[str], bytes]:
-        """Keep a message for others; return what it lacked, and what tells its joints from those of others."""
+        """Keep a message for others; return what it lacked, and what distinguishes its joints from those of others."""
         key = match.indices.tobytes() + match.size.to_bytes(8, "little")  # with other names beside, it is another list
         part = self._parts.get(key)
         if part is None:

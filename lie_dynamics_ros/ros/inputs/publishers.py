@@ -1,4 +1,4 @@
-"""Who publishes on a topic: subscriptions that tell, and what is done where several tell of the same joints."""
+"""Publishers on a topic, and what is done where several send the same joints."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def subscribe(
 
 
 class Publishers:
-    """Notices publishers that tell of the same joints on topics.
+    """Detects publishers of the same joints on topics.
 
-    Of two that differ in rate, the faster one counts: what a slower one says of joints that faster ones tell, all of
+    Of two that differ in rate, the faster one counts: what a slower one sends for joints of faster ones, all of
     it, is passed over, as an aggregate of all drivers' states beside the fast driver itself. Two of one rate take
     turns, which is an error. One that takes the place of another, as when a driver is started again, is none of them;
     nor are those that know different joints.
@@ -134,7 +134,7 @@ class Publishers:
         return frozenset(source[1]).intersection(self.joints) if self.joints else frozenset(source[1])
 
     def _faster(self, source: Source) -> tuple[Source, ...]:
-        """Return who tells of some of the same joints more often."""
+        """Return the publishers that send some of the same joints more often."""
         rates, joints = self._rates, self._wanted(source)
         return tuple(
             other
@@ -143,12 +143,12 @@ class Publishers:
         )
 
     def passes_over(self, publisher: bytes, names: Sequence[str], now: float) -> bool:
-        """Tell whether a message at a time [s] says what faster publishers say, which are still heard."""
+        """Return whether a message at a time [s] repeats joints of faster publishers that are still heard."""
         faster = self.slower.get((publisher, tuple(names[:MOST_NAMES])))
         return faster is not None and all(now - self._last.get(one, now) <= RATE_TIME for one in faster)
 
     def take_shared(self) -> tuple[str, ...]:
-        """Sentences on publishers of different rates that tell of the same joints; empty where there are none."""
+        """Sentences on publishers of different rates with the same joints; empty where there are none."""
         if not self._rates:
             return ()
         known, said = self._known(), []
@@ -168,7 +168,7 @@ class Publishers:
         return tuple(said)
 
     def _alike(self, one: bytes, other: bytes) -> bool:
-        """Tell whether two publishers send about equally often, as far as that is known."""
+        """Return whether two publishers send about equally often, as far as that is known."""
         a, b = (sum(rate for source, rate in self._rates.items() if source[0] == who) for who in (one, other))
         return not (a and b) or max(a, b) < RATE_RATIO * min(a, b)
 
@@ -183,7 +183,7 @@ class Publishers:
     def take_several(self) -> tuple[str, ...]:
         """Nodes whose messages took turns since the last call; empty where all came from one publisher.
 
-        Where rclpy does not tell who they are, all that publish on the topic.
+        Where rclpy does not identify them, all that publish on the topic.
         """
         turns = {who for pair in self._turns if self._alike(*pair) for who in pair}
         apart = bool(self._turns) and not turns

@@ -56,7 +56,7 @@ INPUT_SETTINGS = (
 
 
 class InputNode(Protocol):
-    """What topics about the base of a robot need of their node: its robot while it answers, and its clock."""
+    """Interface of a node for topics about its robot's base: its robot while it answers, and its clock."""
 
     settings: Mapping[str, Any]
     stream: Any
@@ -80,7 +80,7 @@ class RobotInputs:
     base : MovingBase, optional
         What carries the robot, where that moves: its joints are read besides the robot's own, and odometry.
     commanded, measured : sequence of str, optional
-        Joints that other messages tell of, and those that states do; both are all joints where they are left out.
+        Joints in other messages, and those in states; both are all joints where they are left out.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class RobotInputs:
     wrench_timeout : int
         Age [ns] beyond which they count as none; 0 for no limit.
     gravity : GravitySensor
-        Which way is down, where an IMU tells.
+        Direction of gravity, where an IMU gives it.
     odometry : Odometry or None
         How the root link moves, where it floats.
     base_timeout : int
@@ -164,7 +164,7 @@ class RobotInputs:
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """Joints that states tell of, in the order in which they are kept."""
+        """Joints in states, in the order in which they are kept."""
         return self._names
 
     def as_told(self, position: Array) -> Array:
@@ -230,11 +230,11 @@ class RobotInputs:
         return self._make(stamp, position, velocity, effort if self.with_effort else None, now, age, self.partial.time)
 
     def _serves(self, now: int) -> bool:
-        """Tell whether a state has been made lately."""
+        """Return whether a state has been made lately."""
         return self._read_at is not None and now - self._read_at <= self.partial.patience
 
     def _mixes(self, now: int) -> bool:
-        """Tell whether states that do not name all joints come beside those that do, and both are answered."""
+        """Return whether states that do not name all joints come beside those that do, and both are answered."""
         assert self._part_at is not None
         if now - self._part_at > self.partial.patience or not self._serves(now):
             self._part_at = None
@@ -282,7 +282,7 @@ class RobotInputs:
         return RobotState(stamp, position[k:], velocity[k:], wrenches, age, now, own, time, carried)
 
     def forget(self) -> None:
-        """Forget wrenches and positions before, because time no longer says how old they are."""
+        """Forget wrenches and positions before, because their age is no longer known."""
         self.wrenches.clear()
         self.gravity.clear()
         self._told.clear()

@@ -77,7 +77,7 @@ class JointStateReader:
     check : StateCheck, optional
         Refuses states that no motion explains.
     names : sequence of str
-        The joints, for what is said of these.
+        The joints, for messages about these.
     """
 
     def __init__(self, size: int, check: StateCheck | None = None, names: Sequence[str] = ()) -> None:

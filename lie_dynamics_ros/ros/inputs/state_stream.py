@@ -132,7 +132,7 @@ class StateStream:
         self.open = False
 
     def is_fresh(self, share: float = 1.0) -> bool:
-        """Tell whether the last state that was answered is younger than some share of `STATE_TIMEOUT`.
+        """Return whether the last state that was answered is younger than some share of `STATE_TIMEOUT`.
 
         By its stamp and its arrival.
         """
@@ -142,13 +142,13 @@ class StateStream:
         return (node.waiting_time() - self._since) * 1e9 <= oldest and node.ros_time() - self._answered <= oldest
 
     def hears(self) -> bool:
-        """Tell whether states come, where they are to be answered."""
+        """Return whether states come, where they are to be answered."""
         return not self.open or (self._last is not None and self._is_recent(self._heard, diagnostics.PERIOD))
 
     def silence(self, longest: float) -> str:
         """Tell why no state has been answered for longer than some time [s], and `STATE_TIMEOUT`; empty where one has.
 
-        Silence lasts as long as `ManagedNode.waiting_time` tells; where both are 0, none is too long.
+        Silence is measured by `ManagedNode.waiting_time`; where both are 0, none is too long.
         """
         if not max(self._node.settings["state_timeout"], longest):
             return ""

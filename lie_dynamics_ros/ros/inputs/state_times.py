@@ -1,4 +1,4 @@
-"""Whether a state may be answered, judged by time stamps."""
+"""Checks of the time stamps of states."""
 
 from __future__ import annotations
 

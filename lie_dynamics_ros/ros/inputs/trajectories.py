@@ -35,7 +35,7 @@ def read_joint_trajectory(message: JointTrajectory | bytes, joints: JointMapping
     Raises
     ------
     MessageError
-        The trajectory cannot be used; says why.
+        The trajectory cannot be used, with the reason.
     """
     found = decode_trajectory(message) if isinstance(message, bytes) else fields_of(message)
     if not len(found.times):

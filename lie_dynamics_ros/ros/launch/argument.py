@@ -60,7 +60,7 @@ class Argument:
     Attributes
     ----------
     description : str
-        What ``ros2 launch --show-args`` tells.
+        Text in ``ros2 launch --show-args``.
     kind : {"text", "boolean", "number", "name", "file", "arms", "robots"}
         What a value must be: a name is that of a topic or namespace; arms are words ``namespace=base_link``, robots are
         namespaces.
@@ -71,7 +71,7 @@ class Argument:
     default : str
         Value where none is given; an empty one leaves things as they are.
     empty : str
-        What ``--show-args`` tells of an empty value.
+        Text in ``--show-args`` for an empty value.
     """
 
     description: str

@@ -26,7 +26,7 @@ PARAMETERS = {
     "rate": Argument("Joint states per second [Hz].", "number", low=0.1, high=10_000.0),
     "length_noise": Argument("Standard deviation of the leg lengths [m].", "number", low=0.0, high=1.0),
     "publish_clock": Argument("Publish simulated time on /clock.", **_BOOLEAN),  # type: ignore[arg-type]
-    "autostart": Argument("Configure and activate by itself.", **_BOOLEAN),  # type: ignore[arg-type]
+    "autostart": Argument("Configure and activate on start.", **_BOOLEAN),  # type: ignore[arg-type]
     "use_sim_time": Argument("Follow the topic /clock.", **_BOOLEAN),  # type: ignore[arg-type]
 }
 _STEWART = ("platform", "base_frame", "platform_frame", "joint_prefix", "frame_prefix")
@@ -35,7 +35,7 @@ _ROBOT = ("robot_description", "joint_prefix", "frame_prefix", "carrying_joints"
 
 @dataclass(frozen=True)
 class NodeFile:
-    """What can be said of a node: parameters by name, and topics by the argument that renames each."""
+    """Arguments of a node: parameters by name, and topics by the argument that renames each."""
 
     parameters: tuple[str, ...]
     topics: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ LAUNCHED_NODES = {
         ("robot_description", "loops", "joint_prefix", "frame_prefix", *_COMMON),
         {"commands": ("~/commands", "Topic of the effort commands.")},
     ),
-    "contact": NodeFile((*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that tells when something touches.")}),
+    "contact": NodeFile((*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that reports contact.")}),
     "tool_wrench": NodeFile((*_ROBOT, *_COMMON), {"wrench": ("~/wrench", "Topic of the sensor's readings.")}),
     "viewer": NodeFile(("robot_description", "joint_prefix", "frame_prefix", "platform", "address", *_COMMON)),
     "simulated_robot": NodeFile(
@@ -105,7 +105,7 @@ class Part:
     fixed : mapping
         Arguments of the node that the launch file sets.
     when : str
-        Boolean argument of the launch file that says whether it is started; empty: always.
+        Boolean argument of the launch file that selects whether it is started; empty: always.
     each : str
         Argument of the launch file that lists arms or robots (`LISTS`), for each of which it is started, in a namespace
         below that of the file. States and description of arms are those of the whole robot. Empty: once.

@@ -1,1 +1,1 @@
-"""Where models come from: robot descriptions and platforms, from parameters, files and topics."""
+"""Sources of models: robot descriptions and platforms, from parameters, files and topics."""

@@ -12,7 +12,7 @@ from .robot_description import locate
 
 
 def load_friction(description: str, values: Mapping[str, Any], model: Model) -> JointFriction | None:
-    """Return what YAML text, a file path or a URI says of the joints' friction; None where nothing is given.
+    """Return the joints' friction from YAML text, a file path or a URI; None where nothing is given.
 
     A file for the whole robot does where `model` is part of that: joints of the URDF text that are locked are left out.
 

@@ -41,7 +41,7 @@ def load_mechanism(
 def load_constraints(
     source: str, model: Model, prefix: str, description: str = "", sdf_model: str = ""
 ) -> ConstraintSet:
-    """Return what YAML text, a file path or a URI says of loops and couplings; nothing holds where it is empty.
+    """Return loops and couplings from YAML text, a file path or a URI; none where it is empty.
 
     The text names joints as `model` does; the constraints are those of the model whose joints have the prefix. Those
     of the MJCF or SDF that the model was made of count besides, those of `sdf_model` where it has several.

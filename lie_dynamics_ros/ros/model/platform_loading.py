@@ -68,7 +68,7 @@ def check_platform_settings(values: Mapping[str, Any]) -> None:
 
 
 def _check_content(source: str) -> None:
-    """Raise DescriptionError where a file is none of a platform."""
+    """Raise DescriptionError where a file is not one of a platform."""
     try:
         content = read_file(locate(source), MAX_SIZE)
     except OSError:
@@ -129,5 +129,5 @@ def _load(source: str, logger: Logger, read: Callable[[str], P]) -> P:
 
 
 def load_sensors(source: str, platform: Platform) -> PlatformSensors:
-    """Read what the file of a platform, which has been read, says of its sensors; raises StewartError."""
+    """Read the sensors in the file of a platform, which has been read; raises StewartError."""
     return PlatformSensors.from_yaml(source if is_yaml_text(source) else locate(source), points_of(platform))

@@ -1,4 +1,4 @@
-"""Where a robot description comes from: URDF text, a file, a package, or a topic."""
+"""Sources of a robot description: URDF text, a file, a package, or a topic."""
 
 from __future__ import annotations
 

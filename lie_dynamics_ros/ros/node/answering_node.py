@@ -147,7 +147,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         self.stream.wait_anew()
 
     def hears(self) -> bool:
-        """Tell whether the node hears what it works on, as far as it needs to hear anything."""
+        """Return whether the node hears what it works on, as far as it needs to hear anything."""
         return super().hears() and self.stream.hears()
 
     def run_when_idle(self, do: Callable[[], None]) -> None:

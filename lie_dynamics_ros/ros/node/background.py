@@ -57,9 +57,9 @@ class Background:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     def start(self, job: Job) -> None:
-        """Begin a job; `Job.done` tells when it is done."""
+        """Begin a job; `Job.done` is True when it is done."""
         self._thread.submit(job.run)
 
     def close(self) -> None:
-        """Drop the jobs that wait; the one under way ends by itself."""
+        """Drop the jobs that wait; the one under way ends on its own."""
         self._thread.shutdown(wait=False, cancel_futures=True)

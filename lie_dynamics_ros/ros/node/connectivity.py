@@ -1,4 +1,4 @@
-"""Whether a process can still be reached: callbacks that do not return, and networks that came up later.
+"""Connectivity of a process: callbacks that do not return, and networks that came up later.
 
 Fast DDS looks for networks once, when a participant is made.
 """
@@ -83,7 +83,7 @@ class ConnectivityWatchdog:
 
 
 def all_active(nodes: Sequence[Node]) -> bool:
-    """Tell whether all nodes that have a lifecycle are active."""
+    """Return whether all nodes that have a lifecycle are active."""
     return all(getattr(node, "state", "active") == "active" for node in nodes)
 
 

@@ -59,13 +59,13 @@ DESCRIPTION_SETTINGS = (
 POLL = 0.01
 """How often a configure transition looks for a message, and the executor for a robot that is ready [s]."""
 BEING_READ = "the robot description is being read"
-"""What the diagnostics say meanwhile."""
+"""Diagnostics meanwhile."""
 SMALLEST_TEXT = 9
 """Bytes of a serialized empty text: fewer can crash the deserializer of Fast DDS."""
 
 
 def same_robot(text: str | None, other: str | None) -> bool:
-    """Tell whether two descriptions are the same but for blanks and comments."""
+    """Return whether two descriptions are the same but for blanks and comments."""
     if text is None or other is None or "<!DOCTYPE" in text + other:
         return text == other
     try:
@@ -120,7 +120,7 @@ class DescribedNode(ManagedNode):
         return Job((text, values), build)
 
     def can_configure(self) -> bool:
-        """Tell whether a robot has been made, or found to be impossible; begins to make one where that can be done."""
+        """Return whether a robot has been made, or found to be impossible; begins to make one where possible."""
         if self._from_topic and self._published is None:
             self._say_waiting()
             return False
@@ -182,7 +182,7 @@ class DescribedNode(ManagedNode):
             self._begin_job(self._job_for(self._published))
 
     def _keep_text(self, data: bytes) -> bool:
-        """Keep the text of a message; tells whether it could be that of a robot."""
+        """Keep the text of a message; returns whether it could be that of a robot."""
         try:
             most = self.settings["max_description_size"]
             if len(data) > most + SMALLEST_TEXT + 4:
@@ -245,7 +245,7 @@ class DescribedNode(ManagedNode):
             self._change_robot()
 
     def hears(self) -> bool:
-        """Tell whether there is a description, or the node needs none from the topic."""
+        """Return whether there is a description, or the node needs none from the topic."""
         return super().hears() and not (self._from_topic and self._published is None)
 
     def _say_waiting(self) -> str:

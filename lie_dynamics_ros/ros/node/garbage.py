@@ -25,7 +25,7 @@ def freeze_gc(owner: object) -> None:
 
 
 def unfreeze_gc(owner: object) -> None:
-    """Undo `freeze_gc`, once all who asked for it have; not where the program had frozen objects itself."""
+    """Undo `freeze_gc`, once all that requested it have; not where the program had frozen objects itself."""
     if id(owner) not in _settled:
         return
     _settled.remove(id(owner))

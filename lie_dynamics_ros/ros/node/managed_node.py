@@ -40,7 +40,7 @@ from .spinning import EXECUTORS, REST_CHECK, REST_TIME
 from .topic_checks import check_inputs, check_type
 
 COMMON_SETTINGS = (
-    Setting("autostart", True, "Configure and activate the node by itself as soon as it can be.", "at start"),
+    Setting("autostart", True, "Configure and activate the node as soon as possible.", "at start"),
     Setting(
         "executor",
         EXECUTORS[0],
@@ -81,8 +81,8 @@ class ManagedNode(LifecycleNode):
 
     Any exception in `configure` or `activate` makes the transition fail, and is rolled back; its text is logged and
     stays in the diagnostics until a later transition succeeds. An exception that leaves the callback of a topic or a
-    timer deactivates the node, which then says its last as in any deactivation, and leaves the process and its other
-    nodes alone.
+    timer deactivates the node, which then publishes its final command as in any deactivation, and leaves the process
+    and its other nodes alone.
 
     Parameters
     ----------
@@ -151,11 +151,11 @@ class ManagedNode(LifecycleNode):
         """Begin to bring what the node commands to rest, because it is to be deactivated."""
 
     def at_rest(self) -> bool:
-        """Tell whether what the node commands is at rest, as far as that can be waited for."""
+        """Return whether what the node commands is at rest, as far as that can be waited for."""
         return True
 
     def can_configure(self) -> bool:
-        """Tell whether `configure` has all it needs; autostart waits for that."""
+        """Return whether `configure` has all it needs; autostart waits for that."""
         return True
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
@@ -175,7 +175,7 @@ class ManagedNode(LifecycleNode):
         """Fill in a diagnostic report over the last ``period`` seconds; what takes long is left as a part of it."""
 
     def hears(self) -> bool:
-        """Tell whether the node hears what it works on, as far as it needs to hear anything."""
+        """Return whether the node hears what it works on, as far as it needs to hear anything."""
         return True
 
     def run_when_idle(self, do: Callable[[], None]) -> None:
@@ -190,7 +190,7 @@ class ManagedNode(LifecycleNode):
         return lifecycle_state(self)
 
     def is_configured(self) -> bool:
-        """Tell whether the node is inactive or active."""
+        """Return whether the node is inactive or active."""
         return self.state in ("inactive", "active")
 
     def _follow_time(self) -> None:
@@ -353,7 +353,7 @@ class ManagedNode(LifecycleNode):
         return super().on_error(state)
 
     def brake_to_end(self) -> bool:
-        """Begin to come to rest, where the node is active; tell whether that takes time."""
+        """Begin to come to rest, where the node is active; return whether that takes time."""
         if self.state != "active" or self.at_rest():
             return False
         self.brake()
@@ -361,12 +361,12 @@ class ManagedNode(LifecycleNode):
         return True
 
     def rest_awaited(self) -> bool:
-        """Tell whether rest, which `brake_to_end` began, is still to be waited for."""
+        """Return whether rest, which `brake_to_end` began, is still to be waited for."""
         due, latest = self._rest_until
         return not self.at_rest() and self.waiting_time() <= due and time.perf_counter() <= latest
 
     def _on_transition(self, request: Any, make: Callable[[], None]) -> None:
-        """Make a transition that was asked for, out of the active state once what the node commands is at rest."""
+        """Make a requested transition, out of the active state once what the node commands is at rest."""
         self._make_put_off()  # told again: at once
         transition = request.transition
         leaves = transition.label in LEAVING_LABELS if transition.label else transition.id in LEAVES_ACTIVE
@@ -387,7 +387,7 @@ class ManagedNode(LifecycleNode):
             make()
 
     def _deactivate(self) -> None:
-        """Deactivate, whatever is wrong with the last that the node has to say."""
+        """Deactivate, whatever is wrong with the node's final command."""
         unfreeze_gc(self)
         try:
             self.deactivate()

@@ -1,4 +1,4 @@
-"""Real-time scheduling of a node's process: asked for by parameters, granted by the system, told in one line.
+"""Real-time scheduling of a node's process: requested by parameters, granted by the system, logged in one line.
 
 The parameters have the names that the controller manager of ros2_control gives them.
 """
@@ -50,7 +50,7 @@ _LOCK_CURRENT, _LOCK_FUTURE = 1, 2
 
 @dataclass
 class Granted:
-    """What the system granted of what was asked for.
+    """The part of the request that the system granted.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def apply_real_time(values: Mapping[str, Any]) -> Granted:
 
 
 def request_real_time(node: Node) -> None:
-    """Apply a node's parameters of this module to its process, and say in its log what came of them."""
+    """Apply a node's parameters of this module to its process, and log the outcome."""
     names = [setting.name for setting in REAL_TIME_SETTINGS]
     if not all(node.has_parameter(name) for name in names):
         return

@@ -49,7 +49,7 @@ ROBOT_SETTINGS = (
     Setting(
         "payload_when",
         "always",
-        "When the payload of the parameters counts: always, or while ~/gripped says that it is held.",
+        "When the payload of the parameters counts: always, or while ~/gripped is true.",
         choices=("always", "gripped"),
     ),
     Setting("wrench_timeout", 0.1, "External wrenches older than this count as zero [s]. 0: no limit.", high=3600.0),
@@ -96,7 +96,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
         return () if self.core is None else self.core.model.joint_names
 
     def commands(self) -> bool:
-        """Tell whether somebody obeys the efforts, so that the robot must be brought to rest before they end."""
+        """Return whether somebody obeys the efforts, so that the robot must be brought to rest before they end."""
         return any(output is not None and output.heard for output in self.effort_outputs())
 
     # Its end.
@@ -107,7 +107,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
             self.answering.brake("the node is to end")
 
     def at_rest(self) -> bool:
-        """Tell whether the robot is at rest, or nobody obeys or tells of it any more."""
+        """Return whether the robot is at rest, or no longer commanded or measured."""
         core = self.answering
         # States that have ceased are still fresh at half of their time: the last command is published by them.
         return core is None or core.at_rest or not self.stream.is_fresh(0.5) or not self.commands()

@@ -1,4 +1,4 @@
-"""Running nodes until they are told to stop."""
+"""Running nodes until a signal to stop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REST_TIME, REST_CHECK = 1.0, 0.005
 """Longest time in which a robot comes to rest before its node ends, and how often that is looked at [s]."""
 
 LAST_TASKS = 5.0
-"""Longest time for each node to say its last, and for the executor to end [s]."""
+"""Longest time for each node to publish its final command, and for the executor to end [s]."""
 
 EXECUTORS = ("events", "single_threaded")
 
@@ -46,7 +46,7 @@ def make_executor(kind: str, context: rclpy.Context | None = None) -> Executor:
 
 
 def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
-    """Run one node until SIGINT, SIGTERM or shutdown of the context, see `run_all`; or print the help asked for."""
+    """Run one node until SIGINT, SIGTERM or shutdown of the context, see `run_all`; or print the help requested."""
     if asks_for_help(args):
         print(help_of(sys.modules[make_node.__module__], make_node.__doc__ or ""))
         return 0
@@ -54,7 +54,7 @@ def run(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int
 
 
 def asks_for_help(args: Sequence[str] | None) -> bool:
-    """Tell whether the command line, by default that of the process, asks for help."""
+    """Return whether the command line, by default that of the process, asks for help."""
     for_ros = False  # arguments between --ros-args and --, which rcl reads
     for word in sys.argv[1:] if args is None else args:
         if word in ("--ros-args", "--"):
@@ -68,7 +68,7 @@ def help_of(module: Any, title: str) -> str:
     """Return the help of a node: its parameters are the ``SETTINGS`` of its module."""
     name = module.__name__.split(".")[-2]
     lines = [f"usage: {name} [--ros-args [-p NAME:=VALUE ...] [--params-file FILE] [-r FROM:=TO ...]]", "", title, ""]
-    lines.append("Parameters beside those that all nodes have (`ros2 param describe` tells ranges), with defaults:")
+    lines.append("Parameters beside those that all nodes have (`ros2 param describe` shows ranges), with defaults:")
     for setting in module.SETTINGS:
         default = "true" if setting.default is True else "false" if setting.default is False else setting.default
         lines.append(f"  {setting.name} = {default if default != '' else repr('')}\n      {setting.description}")
@@ -161,7 +161,7 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
 
 
 def _come_to_rest(nodes: Sequence[Node], executor: Executor, signals: EndSignals) -> None:
-    """Go on until what the nodes command is at rest: `REST_TIME` at most, and no longer than until told again."""
+    """Go on until what the nodes command is at rest: `REST_TIME` at most, or until a second signal."""
     moving = [node for node in nodes if getattr(node, "brake_to_end", bool)()]
     while rclpy.ok() and not signals.hurry and any(node.rest_awaited() for node in moving):
         executor.spin_once(timeout_sec=REST_CHECK)

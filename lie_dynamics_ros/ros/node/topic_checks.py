@@ -11,7 +11,7 @@ SHARED_TOPICS = {"/clock", "/diagnostics", "/parameter_events", "/rosout"}
 
 
 def check_type(node: Node, type_: type, topic: str) -> None:
-    """Raise ParameterError where remappings give one topic to messages of two types, of which DDS says little."""
+    """Raise ParameterError where remappings give one topic to messages of two types, which DDS hardly reports."""
     resolved = node.resolve_topic_name(topic)
     for other in (*node.subscriptions, *node.publishers):
         if other.topic_name == resolved and other.msg_type is not type_:
@@ -22,7 +22,7 @@ def check_type(node: Node, type_: type, topic: str) -> None:
 
 
 def check_inputs(node: Node) -> None:
-    """Raise ConfigurationError where a remapping makes the node hear what it says itself."""
+    """Raise ConfigurationError where a remapping makes the node receive its own messages."""
     own = {one.topic_name for one in node.publishers} - SHARED_TOPICS
     for heard in node.subscriptions:
         if heard.topic_name in own:

@@ -1,4 +1,4 @@
-"""Base of nodes whose robot is a tree of joints, as its description tells it."""
+"""Base of nodes whose robot is a tree of joints, from its description."""
 
 from __future__ import annotations
 

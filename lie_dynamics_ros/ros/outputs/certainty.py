@@ -66,7 +66,7 @@ class Certainty:
 
         A start that samples have ``refuted`` makes all wrong that is followed from it: that is said with each.
 
-        That is one less than ``warning`` seconds ahead; ``time_to_singularity(horizon)`` tells when [s].
+        That is one less than ``warning`` seconds ahead; ``time_to_singularity(horizon)`` is the time until then [s].
         """
         if self._output.heard:
             self._say(tracked, stamp, more(), refuted)

@@ -18,7 +18,7 @@ WARN = DiagnosticStatus.WARN
 ERROR = DiagnosticStatus.ERROR
 PERIOD = 1.0
 SAY_AGAIN = 10.0
-"""How often the log says again what goes on being wrong, or waited for [s]."""
+"""Period at which the log repeats lasting problems and waits [s]."""
 DROPPED = "dropped: "
 """Begins the names of the counts of dropped messages; the kind of their fault follows."""
 
@@ -38,7 +38,7 @@ class Report:
     hardware : str
         What the node works for, such as the name of the robot.
     parts : deque of callable
-        What is still to be written. Each part takes long by itself, so that a state may be answered before the next.
+        Parts still to be written. Each part takes long, so that a state may be answered before the next.
     """
 
     level: bytes = OK
@@ -132,7 +132,7 @@ class StreamStatistics:
 
 
 class ReportingNode(Protocol):
-    """What a publisher of diagnostics needs of its node: the report, when there is time for it, and rclpy."""
+    """Interface of a node for its diagnostics: the report, when there is time for it, and rclpy."""
 
     begin_report: Callable[[float], Report]
     run_when_idle: Callable[[Callable[[], None]], None]
@@ -151,7 +151,7 @@ class DiagnosticsPublisher:
     Parameters
     ----------
     node : ReportingNode
-        Makes the report, and says when there is time for a part of it.
+        Makes the report, in parts when there is time.
     """
 
     def __init__(self, node: ReportingNode) -> None:

@@ -12,7 +12,7 @@ from rclpy.node import Node
 PARAMETER = "joints"
 """Of the controllers of ros2_control; names that are no joints, as for other nodes, count for nothing."""
 MOST_ASKED = 10
-"""Subscribers that are asked; nobody has more controllers on one topic."""
+"""Most subscribers that are asked; no robot has more controllers on one topic."""
 
 
 class ExpectedJoints:

@@ -13,7 +13,7 @@ from ..wire import qos
 from ..wire.compatibility import publish_functions
 
 LISTENERS_AGE = 0.02
-"""After which it is asked again whether somebody listens [s]."""
+"""Period of checks for subscribers [s]."""
 
 
 class Output:
@@ -44,7 +44,7 @@ class Output:
 
     @property
     def heard(self) -> bool:
-        """Whether somebody listens, known for `LISTENERS_AGE` at most: to ask costs as much as to publish."""
+        """Whether there are subscribers, checked every `LISTENERS_AGE`: a check costs as much as a message."""
         now = monotonic()
         if now - self._asked >= LISTENERS_AGE:
             self._asked = now

@@ -1,4 +1,4 @@
-"""How long answers take: a histogram, what was late, the longest."""
+"""Response times: a histogram, late answers, the longest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The topic on which a node tells what it answered and what it computed that from."""
+"""The topic on which a node reports its answers and their inputs."""
 
 from __future__ import annotations
 

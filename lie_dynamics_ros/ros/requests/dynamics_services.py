@@ -1,6 +1,6 @@
 """The dynamics of one robot as services, for many states in one call.
 
-Answers follow from the parameters that say what the dynamics include (gravity, payload, losses), and from the request;
+Answers follow from the parameters of the dynamics (gravity, payload, losses), and from the request;
 friction of drives counts in efforts, not in matrices and derivatives;
 never from what the node receives on topics, nor from what it leaves out of its own outputs.
 """

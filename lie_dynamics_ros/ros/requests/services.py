@@ -23,13 +23,13 @@ Handler = Callable[[Any, Any], None]
 class Services:
     """The services that a node offers of its own, beside those of ROS.
 
-    Responses have ``success``, true unless the handler says otherwise, and ``message``. Where a handler raises,
+    Responses have ``success``, true unless the handler sets it, and ``message``. Where a handler raises,
     ``success`` is false and all else in the response is empty.
 
     Parameters
     ----------
     node : Node
-        Without the interface package it gets no services and says so in its log, once.
+        Without the interface package it gets no services, and logs that once.
     """
 
     def __init__(self, node: Node) -> None:
@@ -72,7 +72,7 @@ class Services:
             handler(request, response)
         except (NodeError, LieDynamicsError) as error:
             text = str(error)
-        except Exception as error:  # whatever is asked for, the node goes on
+        except Exception as error:  # whatever is requested, the node goes on
             text = reason_of(error)
             self._node.get_logger().error(f"{name} failed: {text}", throttle_duration_sec=5.0)
         else:

@@ -46,5 +46,5 @@ class Worker:
         respond_by(service, put_off)
 
     def close(self) -> None:
-        """Drop the calls that wait; the one that is being served ends by itself."""
+        """Drop the calls that wait; the one that is being served ends on its own."""
         self._thread.shutdown(wait=False, cancel_futures=True)

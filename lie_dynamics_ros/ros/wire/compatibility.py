@@ -28,7 +28,7 @@ PRIMARY_STATES = ("unconfigured", "inactive", "active", "finalized")
 """States in which a node waits for a transition; the others last as long as one."""
 
 UNKNOWN = b""
-"""Stands for the publisher of a message where rclpy tells nothing."""
+"""Stands for the publisher of a message where rclpy gives none."""
 GID = 16
 """Bytes of the id that rclpy gives a publisher; names that `Counts` gives are shorter."""
 MOST_COUNTED = 64
@@ -53,7 +53,7 @@ def events_executor() -> Callable[..., Executor] | None:
 
 
 class Counts:
-    """Tells publishers apart by how each counts its messages, where rclpy tells nothing else, as that of Jazzy.
+    """Distinguishes publishers by how each counts its messages, where rclpy gives nothing else, as that of Jazzy.
 
     A guess: messages that change places while two publishers have counted equally far are taken for each other's.
 
@@ -117,7 +117,7 @@ def given_value(node: Node, name: str) -> Any:
 
 
 def lifecycle_state(node: LifecycleNode) -> str:
-    """Return the state of a lifecycle node, which can otherwise be asked for by a service only."""
+    """Return the state of a lifecycle node, which can otherwise be requested by a service only."""
     return str(node._state_machine.current_state[1])
 
 
@@ -171,7 +171,7 @@ def take_message(subscription: Subscription, type_: type) -> bytes | None:
 
 
 def tell_message_info(subscription: Subscription) -> None:
-    """Let the callback get what is known of a message, also where its signature does not tell that it wants it."""
+    """Let the callback get what is known of a message, also where its signature does not show that it takes it."""
     subscription._callback_type = subscription.CallbackType.WithMessageInfo
 
 
@@ -186,7 +186,7 @@ def respond_by(service: Service, put_off: Callable[[Any, Any, Callable[[Any, Any
 
 
 def put_off_transitions(node: LifecycleNode, put_off: Callable[[Any, Callable[[], None]], None]) -> None:
-    """Let ``put_off(request, make)`` decide when a transition that somebody asked for by service is made."""
+    """Let ``put_off(request, make)`` decide when a transition that was requested by service is made."""
     service = node._service_change_state
     change = service.callback
 
@@ -208,7 +208,7 @@ def begin_goal(handle: ServerGoalHandle) -> None:
 
 
 def finish_goal(server: ActionServer, handle: ServerGoalHandle, result: Any) -> None:
-    """Send the result of a goal that has come to its end, now or when it is asked for."""
+    """Send the result of a goal that has come to its end, now or when it is requested."""
     response = server.action_type.Impl.GetResultService.Response()
     response.status, response.result = handle.status, result
     server._result_futures[bytes(handle.goal_id.uuid)].set_result(response)

@@ -1,6 +1,6 @@
 """Conversion between ROS messages and the arrays of the library.
 
-The only place that knows both orders: ROS keeps linear before angular, the library angular before linear.
+The only place with both orders: ROS keeps linear before angular, the library angular before linear.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def read_rates(values: Sequence[float], match: JointMatch, joints: int, what: st
 
 
 def read_imu(message: Imu) -> tuple[Array | None, Array | None]:
-    """Return orientation x, y, z, w and acceleration (3,) [m/s^2]; None for what the message says is not measured."""
+    """Return orientation x, y, z, w and acceleration (3,) [m/s^2]; None for what is marked as not measured."""
     q, a = message.orientation, message.linear_acceleration
     orientation = None if message.orientation_covariance[0] == -1.0 else np.array([q.x, q.y, q.z, q.w])
     return orientation, None if message.linear_acceleration_covariance[0] == -1.0 else np.array([a.x, a.y, a.z])

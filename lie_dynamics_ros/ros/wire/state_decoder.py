@@ -80,7 +80,7 @@ class StateLayout:
         self._put(data, 1)
 
     def holds(self, data: bytes) -> bool:
-        """Tell whether a message has, where this form has them, the numbers and the stamp that `message` has."""
+        """Return whether a message has, where this form has them, the numbers and the stamp that `message` has."""
         same = READ_STAMP.unpack_from(data, HEAD) == (self.stamp.sec, self.stamp.nanosec)
         return same and all(field == data[place] for field, place in self._fields)
 

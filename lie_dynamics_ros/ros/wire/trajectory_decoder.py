@@ -34,7 +34,7 @@ SMALLEST = HEAD + 8 + 3 * 4
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryFields:
-    """What a trajectory message holds.
+    """Content of a trajectory message.
 
     Attributes
     ----------

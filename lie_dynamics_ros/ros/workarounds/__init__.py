@@ -21,5 +21,5 @@ SWITCH = "LIE_DYNAMICS_ROS_WORKAROUNDS"
 
 
 def enabled() -> bool:
-    """Tell whether the workarounds are in use."""
+    """Return whether the workarounds are in use."""
     return os.environ.get(SWITCH, "1") != "0"

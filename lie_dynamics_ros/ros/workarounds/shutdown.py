@@ -45,9 +45,9 @@ class _Time(ctypes.Structure):
 
 
 def shutdown_with_deadline(nodes: Sequence[Node], code: int) -> None:
-    """Destroy the nodes; a process that hangs in that is ended with its exit code, and says where it hung.
+    """Destroy the nodes; a process that hangs in that is ended with its exit code, and logs where it hung.
 
-    What hangs is DDS, and all that the nodes had to say and do has been said and done before: to whoever waits for the
+    What hangs is DDS, and all work of the nodes has been done before: to whoever waits for the
     process, it ended as it was to end.
     """
     with _ended_after(LEAVING, code) if enabled() else contextlib.nullcontext():

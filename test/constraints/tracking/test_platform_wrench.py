@@ -74,7 +74,7 @@ def test_what_efforts_do_not_tell_is_refused():
 
     ask(InputError, "2 freedoms tell 2 components")
     for components in (("force_x", "force_z"), ("moment_x",)):  # across the plane
-        ask(SingularityError, "told apart", components=components)
+        ask(SingularityError, "distinguished", components=components)
     ask(InputError, "components: some of", components=("push",))
     ask(InputError, "components: some of", components=())
     ask(InputError, "axes", components=("force_x",), axes="world")

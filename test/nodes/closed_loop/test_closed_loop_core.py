@@ -275,7 +275,7 @@ def test_a_joint_that_turns_without_end_may_jump_by_a_turn():
         ({"sensor_error": []}, ParameterError, "sensor_error has 0"),
         ({"estimated_wrench": ["push"]}, LieDynamicsError, "components: some of"),
         ({"estimated_wrench": ["force_x", "force_z", "moment_y"]}, LieDynamicsError, "2 components at most"),
-        ({"estimated_wrench": ["force_y"]}, LieDynamicsError, "told apart"),
+        ({"estimated_wrench": ["force_y"]}, LieDynamicsError, "distinguished"),
         ({"estimated_wrench": ["force_x"], "platform_frame": ""}, ConfigurationError, "no platform_frame"),
         (
             {"estimated_wrench": ["force_x"], "measured_joints": ["left_motor", "left_elbow"], "motors": list(MOTORS)},

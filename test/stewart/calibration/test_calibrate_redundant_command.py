@@ -110,7 +110,7 @@ def test_eight_legs_without_a_device(drawing, tmp_path, capsys):
     assert worst < 5e-5
     assert np.abs(gaps(found_points_of(platform, sensors)) - gaps((base, top))).max() < 6.0 * worst
     assert np.abs(lengths_of(sensors, raw) - long).max() < 6.0 * worst
-    assert "Poses told by leg lengths" not in (out / "report.html").read_text()
+    assert "Poses from leg lengths" not in (out / "report.html").read_text()
 
 
 def test_legs_on_topics_of_their_own(tmp_path):

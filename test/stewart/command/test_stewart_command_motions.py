@@ -197,7 +197,7 @@ def test_times_that_are_asked_for_are_kept_where_limits_allow():
     assert np.abs(easy.motion.at(1.0 * easy.stretch).pose - points[1]).max() < 1e-3
     hard = check_path(path, CommandLimits(PLATFORM, rate=0.005, acceleration=0.1))
     assert hard.stretch > 2.0
-    assert "times as long as asked" in str(hard)
+    assert "times as long as requested" in str(hard)
 
 
 def test_a_motion_is_left_with_its_twist(rng):

@@ -163,7 +163,7 @@ def test_a_sensor_that_tells_nothing_where_the_platform_starts_is_named(sensor):
     home = np.eye(4)
     home[2, 3] = 0.5
     fusion = StewartFusion(PLATFORM, home, sensors=[sensor])
-    with pytest.raises(StewartError, match="wire tells nothing where the platform starts"):
+    with pytest.raises(StewartError, match="wire measures nothing where the platform starts"):
         fusion.update(np.append(PLATFORM.leg_lengths(home), 0.0), dt=1e-3)
 
 

@@ -43,7 +43,7 @@ class Sensitivity:
         for each coordinate the one of the two that is given.
     dparameters : ndarray, shape (..., k, 10 n_bodies)
         Along the inertial parameters of the bodies, ten each, as `torque_regressor` orders them; computed when it is
-        asked for first.
+        requested first.
     """
 
     dq: Array
@@ -150,7 +150,7 @@ def inverse_problem(
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What enters the differentiated equations, for each of B states and c columns to differentiate along.
+    """Terms of the differentiated equations, for each of B states and c columns to differentiate along.
 
     Changes of given accelerations are counted in `load` and `target`. Where `forces`, which asks for all joint forces
     to be given, derivatives along these come after the others, as `tau` has them.

@@ -71,7 +71,7 @@ class Assemblies:
 
     @property
     def message(self) -> str:
-        """What was found, in a sentence."""
+        """The result, in a sentence."""
         text = f"{len(self)} configurations by {self.method}"
         if self.complex_count:
             text += f", {self.complex_count} over the complex numbers"

@@ -133,7 +133,7 @@ class Mechanism:
         return verified(self.model, self.constraints, self.actuated, found)
 
     def _candidates(self, positions: Array) -> Candidates | None:
-        """Return what algebra says of the configurations; None: to be searched from many starts."""
+        """Return the configurations that algebra gives; None: to be searched from many starts."""
         return None
 
     def write(self, folder: str | PathLike[str], uri: str | None = None) -> tuple[Path, Path, Path]:

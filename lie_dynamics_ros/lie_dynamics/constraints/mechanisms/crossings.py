@@ -1,4 +1,4 @@
-"""Where circles cross, and the real roots of trigonometric polynomials."""
+"""Intersections of circles, and the real roots of trigonometric polynomials."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def rotary_legs(
 
     Motors ("crank_1" to "crank_6") turn cranks, rods stand on universal joints (two hinges, "rod_1_1" and "rod_1_2",
     ..., the first parallel to the motor's axis) and carry the platform, a free body, by ball joints: 24 coordinates, 18
-    constraints. When nothing else is said the motors stand in pairs on the base's circle, and cranks are in upright
+    constraints. By default the motors stand in pairs on the base's circle, and cranks are in upright
     planes tangential to it, pointing away from the other motor of the pair; angles are above the horizontal.
 
     Parameters

@@ -23,7 +23,7 @@ Rods = tuple[tuple[float, float], tuple[float, float]]
 
 
 class Geometry(Protocol):
-    """What is read of a `StewartPlatform`: joint centres on base and platform, (6, 3) each [m]."""
+    """Dimensions read from a `StewartPlatform`: joint centres on base and platform, (6, 3) each [m]."""
 
     @property
     def base_points(self) -> Array:

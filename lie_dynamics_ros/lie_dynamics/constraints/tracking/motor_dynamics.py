@@ -42,7 +42,7 @@ class _Maps(NamedTuple):
 
 
 class _Place:
-    """Where the mechanism is: what all copies of a `MotorDynamics` share."""
+    """Configuration of the mechanism, shared by all copies of a `MotorDynamics`."""
 
     def __init__(self, tracker: ClosedLoopTracker, q: Array) -> None:
         self.tracker, self.q, self.lost = tracker, q, False
@@ -55,7 +55,7 @@ class MotorDynamics:
 
     With q' = T y', which keeps all loops closed, and T the unit matrix at the motors, what loops transmit does no work:
     M = T^T M_tree T and h = T^T (h_tree + M_tree dT/dt y'), and friction and wrenches at other joints come along
-    (doc/closed_loops.md). Which of the configurations for y is meant is told by continuation from where the mechanism
+    (doc/closed_loops.md). Of several configurations for y, continuation selects one, from where the mechanism
     `stands`: the end of the regular straight line in y from there, see `ClosedLoopTracker`.
 
     Idle freedoms N, such as rods that spin between ball joints, move freely: T is the one with N^T M T = 0, which the
@@ -95,7 +95,7 @@ class MotorDynamics:
         What the motors leave.
 
     Results for one y are found once and kept; they belong to one thread at a time. Batches (..., f) are found afresh,
-    one row after another along straight lines, and may be asked for in any thread.
+    one row after another along straight lines, and may be requested in any thread.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class MotorDynamics:
     def stand(self, q: Array, lost: bool = False) -> None:
         """From now on go from a closed configuration (nq,), which is not checked: see `ClosedLoopTracker.update`.
 
-        Where it is `lost`, nobody knows the present one: single results are those of `q` then, whatever y.
+        Where it is `lost`, the present one is unknown: single results are those of `q` then, whatever y.
         """
         self._place.q, self._place.lost = np.array(q), lost
         self._place.maps.clear()

@@ -31,7 +31,7 @@ _SINGULAR = 1e-6
 @shown
 @dataclass(frozen=True, eq=False)
 class PlatformWrench:
-    """A wrench that efforts of motors tell.
+    """A wrench determined by efforts of motors.
 
     Attributes
     ----------
@@ -88,14 +88,15 @@ def platform_wrench(
     frame : str
         A body or frame.
     components : sequence of str
-        Which of `COMPONENTS` are looked for, in the axes of the frame or as `axes` says; the others are taken as zero.
+        Components, of `COMPONENTS`, to be determined, in the axes of the frame or as `axes` says; the others are taken
+        as zero.
     axes : {"body", "aligned"}
         Axes of the wrench: the frame's, or the world's; its point is the frame's origin.
 
     Raises
     ------
     InputError
-        For more components than freedoms, which efforts cannot tell; for wrong shapes and names.
+        For more components than freedoms, which efforts cannot determine; for wrong shapes and names.
     SingularityError
         Where some component moves no motor, or the motors do not hold the frame.
     """
@@ -131,7 +132,7 @@ def platform_wrench(
     sizes = np.linalg.norm(felt, axis=0)
     u, s, vt = np.linalg.svd(felt / np.where(sizes > 0.0, sizes, 1.0), full_matrices=False)
     if not (sizes > 0.0).all() or s[-1] <= _SINGULAR * s[0]:
-        raise SingularityError(f"model {model.name!r}: {', '.join(names)} at {frame!r} cannot be told apart here")
+        raise SingularityError(f"model {model.name!r}: {', '.join(names)} at {frame!r} cannot be distinguished here")
     found = np.zeros((6, len(places)))
     found[at] = -((vt.T / s) @ u.T) / sizes[:, None]
     return PlatformWrench(given @ found.T, found, float(s[0] / s[-1]))

@@ -25,7 +25,7 @@ from .motion import ClosedMotion
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What results of a tracker share: which joints are measured, their places in rates and in q, what is idle."""
+    """Data shared by results of a tracker: which joints are measured, their places in rates and in q, what is idle."""
 
     model: Model
     constraints: ConstraintSet
@@ -81,7 +81,7 @@ class TrackedMotion:
 
 
 class TrackedState:
-    """One tracked configuration; what costs time is computed when it is asked for."""
+    """One tracked configuration; what costs time is computed when it is requested."""
 
     __slots__ = ("_known", "_row", "_setup")
 
@@ -101,7 +101,7 @@ class TrackedState:
 
     @property
     def status(self) -> TrackingStatus:
-        """What became of the sample."""
+        """Outcome of the sample."""
         return TrackingStatus(int(self._row[tk.STATUS]))
 
     @property
@@ -144,11 +144,11 @@ class TrackedState:
 
     @property
     def idle(self) -> tuple[IdleFreedom, ...]:
-        """What the measured joints do not tell: `q`, rates and accelerations are those with these freedoms held."""
+        """Freedoms that the measured joints leave: `q`, rates and accelerations are those with these held."""
         return self._setup.idle
 
     def told(self, name: str) -> bool:
-        """Whether the measured joints tell a joint's position, or the pose of a body or frame, here."""
+        """Whether the measured joints determine a joint's position, or the pose of a body or frame, here."""
         setup = self._setup
         motions = free_motions(constraint_jacobian(setup.model, setup.given, self.q), setup.places)
         part = (
@@ -229,7 +229,7 @@ class TrackedState:
 
     @property
     def message(self) -> str:
-        """What happened, in a sentence."""
+        """The outcome, in a sentence."""
         status, row = self.status, self._row
         last = "q is the last good configuration"
         if status is TrackingStatus.TRACKED:

@@ -46,9 +46,9 @@ class ClosedLoopTracker:
     that are proven to stay regular: the configuration is then ``continued``. With ``max_speed`` it is also
     ``certified`` when no other configuration with these joints was within reach at these rates since the last
     certified one, whatever the path; otherwise the status is AMBIGUOUS (doc/closed_loop_tracking.md). When a sample
-    cannot be used the result says why, its ``valid`` is False and its ``q`` is the last good one; tracking goes on
-    from it. After OUT_OF_REACH a sensor, the time or ``max_speed`` was wrong, nobody knows which: nothing is certified
-    until `reset` tells a configuration that is known.
+    cannot be used the result gives the reason, its ``valid`` is False and its ``q`` is the last good one; tracking goes
+    on from it. After OUT_OF_REACH a sensor, the time or ``max_speed`` was wrong, it is not known which: nothing is
+    certified until `reset` gets a known configuration.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class ClosedLoopTracker:
     Attributes
     ----------
     idle : tuple of IdleFreedom
-        What the measured joints do not tell, and how it is held (doc/closed_loop_tracking.md).
+        What the measured joints do not determine, and how it is held (doc/closed_loop_tracking.md).
 
     Raises
     ------
@@ -134,7 +134,7 @@ class ClosedLoopTracker:
         self.reset(start)
 
     def _hold(self, q: Array) -> None:
-        """Hold what the measured joints do not tell as it is at a closed configuration; lay out what kernels take."""
+        """Hold undetermined freedoms as at a closed configuration; lay out the inputs of kernels."""
         setup, rows = self.setup, self._rows
         model = setup.model
         constraints, self.idle, self._freedoms = _held(model, self._given, q, setup.places, setup.names, self._may_idle)
@@ -245,7 +245,7 @@ class ClosedLoopTracker:
         ------
         InputError
             For arguments of a wrong shape, no `dt` or one below 0 where it is needed. Bad positions do not raise: the
-            result's ``status`` and ``message`` tell.
+            result's ``status`` and ``message`` show.
         """
         out = np.empty(self._width)
         y: Any = positions
@@ -387,9 +387,9 @@ def _held(
                 name=joint,
             )
         raise InputError(
-            f"measured: {len(names)} joints, {', '.join(names)}, cannot tell the configuration of a mechanism of "
+            f"measured: {len(names)} joints, {', '.join(names)}, cannot determine the configuration of a mechanism of "
             f"{freedoms + motions.shape[1]} freedoms: {moves} can still move; measure more joints, or name these as "
-            "idle if nothing that is asked for depends on them",
+            "idle if nothing that is requested depends on them",
             name="measured",
             value=joint,
         )

@@ -1,4 +1,4 @@
-"""Whether a robot can follow a trajectory, by all its limits, and the shortest time for the same path."""
+"""Checks of trajectories against all limits of a robot, and the shortest time for the same path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where polynomials exceed a bound, found all along them and not at samples."""
+"""Exact places where polynomials exceed a bound, not only at samples."""
 
 from __future__ import annotations
 

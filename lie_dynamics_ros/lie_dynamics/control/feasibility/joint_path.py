@@ -26,7 +26,7 @@ class Motion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointPath:
-    """What some joints of a robot do, each with one coordinate; the others stay where they are.
+    """Motion of some joints of a robot, each with one coordinate; the others stay where they are.
 
     Attributes
     ----------

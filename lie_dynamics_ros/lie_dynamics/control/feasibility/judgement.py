@@ -1,4 +1,4 @@
-"""Whether a motion keeps the limits of a robot: positions, velocities, accelerations, jerk, and efforts."""
+"""Checks of a motion against the limits of a robot: positions, velocities, accelerations, jerk, and efforts."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def loose(bound: Array, slack: float = SLACK) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Feasibility:
-    """What a trajectory takes of a robot, at samples, and the first limit that it exceeds.
+    """Demands of a trajectory on a robot, at samples, and the first limit that it exceeds.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The same path in the shortest time that all limits allow, not sooner done than was asked."""
+"""The same path in the shortest time that all limits allow, but no sooner than requested."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .judgement import MotionLimits, efforts_of, first_effort, first_excess, rea
 from .time_law import Limited, fastest_rates
 
 LEAST_STEPS, MOST_STEPS, STEP = 500, 1000, 0.005
-"""Steps of a path, and how long one takes as it was asked for, where these numbers allow that [s]."""
+"""Numbers of steps of a path, and the time of one in the requested motion, where these numbers allow it [s]."""
 CORNER = 1e-6
 """Jump of a velocity between segments that counts as a corner [rad/s, m/s]."""
 LEAST_OF_SEGMENT, MOST_SEGMENTS = 4, 2000
@@ -51,9 +51,9 @@ class Retimed:
     effort : ndarray, shape (k, m), or None
         Feed-forward, where the path has any.
     factor : float
-        How many times as long it takes as was asked.
+        How many times as long it takes as was requested.
     rates : ndarray, shape (k,)
-        Speed along the path over that asked for, at the points.
+        Speed along the path over that requested, at the points.
     """
 
     times: Array
@@ -78,7 +78,7 @@ def retime(
 ) -> Retimed:
     """Return the same path in the shortest time that velocity, acceleration and effort limits allow.
 
-    Along the path the rate of time may change: with s the time that was asked for, efforts are linear in s'' and s'^2
+    Along the path the rate of time may change: with s the time that was requested, efforts are linear in s'' and s'^2
     but for losses, which are taken at the rate found before until they agree. `toppra` finds the fastest s'(s) by
     reachability analysis (Pham and Pham, 2018). Where the limits include jerk, which that does not know, one rate for
     all of the path is found instead.
@@ -92,9 +92,9 @@ def retime(
     limits : MotionLimits, optional
         Those of the model when left out. Position limits are not looked at: no other time changes them.
     fastest : float, optional
-        Largest rate: 1 for nowhere faster than asked; 3 comes close to the shortest time where that is not much shorter
-        than asked. When left out it is 2, so that the slow ends of a path that is asked for too fast as a whole cost
-        little, and 1 where it would be done sooner than asked.
+        Largest rate: 1 for nowhere faster than requested; 3 comes close to the shortest time where that is not much
+        shorter than requested. When left out it is 2, so that the slow ends of a path that is requested too fast as a
+        whole cost little, and 1 where it would be done sooner than requested.
     friction : JointFriction, optional
         Of the drives.
 

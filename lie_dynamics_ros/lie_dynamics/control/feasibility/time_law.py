@@ -90,7 +90,7 @@ def _solver(limited: Limited, grid: Array, fastest: float) -> Any:
     last = np.r_[np.arange(len(limited.slope)), len(limited.slope) - 1]  # one row for each point of the grid
 
     class Rows(LinearConstraint):  # type: ignore[misc]
-        """The limits as toppra wants them."""
+        """The limits in toppra's form."""
 
         def __init__(self) -> None:
             super().__init__()

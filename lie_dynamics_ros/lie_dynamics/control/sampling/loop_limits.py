@@ -1,4 +1,4 @@
-"""Which gains a sampled loop can carry, with room for errors of the model; see doc/control.md."""
+"""Largest gains of a sampled loop, with room for errors of the model; see doc/control.md."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .sampled_loop import damper_limit
 MARGIN = 2.0
 """By what factor the gains of a loop may be wrong, up or down, before it is unstable: room for errors of the model."""
 LONGEST = 1e6
-"""Period beyond which nobody asks [s]."""
+"""Longest period considered [s]."""
 _HALVINGS = 24
 
 
 def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0, pole: float | None = None) -> bool:
-    """Tell whether one axis with these gains is stable at a delay and without, also with gains off by `MARGIN`.
+    """Return whether one axis with these gains is stable at a delay and without, also with gains off by `MARGIN`.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from ..robots import Robot, inverse_dynamics
 KEPT = 12
 """Answers that are looked at."""
 FEWEST = 6
-"""Motions below which nothing is said."""
+"""Motions below which no result is given."""
 LATEST = 2
 """Longest delay of efforts [periods]; halves of them, too."""
 FAST = 0.5
@@ -27,7 +27,7 @@ UNLIKE = 0.05
 APART = 0.5
 """How much may be in the motion besides, as friction and a payload, over those efforts."""
 LEAST = 0.02
-"""Standard deviation of efforts that tell something, over their limit, or [N m, N] where there is none."""
+"""Least standard deviation of efforts that count, over their limit, or [N m, N] where there is none."""
 TRIED = 6
 """Motions of a joint on trial that are looked at."""
 FREED = (0.6, 1.6)
@@ -47,7 +47,7 @@ class _Trial(NamedTuple):
 
 
 class Reversal:
-    """Which joints move as if their efforts had been the opposite ones.
+    """Joints that move as if their efforts had the opposite sign.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Reversal:
         self._answers.append((stamp, q, qd, effort))
 
     def look(self, model: Robot, stamp: int, q: Array, qd: Array, too_fast: bool, late: float) -> bool:
-        """Take in a state of a stop, whose velocities are late [s]; tell whether joints are let go, or no more.
+        """Take in a state of a stop, whose velocities are late [s]; return whether joints are let go, or no more.
 
         Efforts that drive a joint faster are no proof: a push that grows as they do looks the same. So the joint gets
         none for some answers. A reversed one then loses what they exerted; one that is pushed gains it.

@@ -1,4 +1,4 @@
-"""How often a loop is sampled and how old its samples are, as measured."""
+"""Measured period and age of the samples of a loop."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FEWEST = 5
 EVERY = 4
 """Samples between two looks."""
 LARGEST_DELAY = 8.0
-"""Longest delay that is told apart [periods]."""
+"""Longest delay that is distinguished [periods]."""
 FINENESS = 0.25
-"""Steps in which delays are told apart [periods]."""
+"""Steps in which delays are distinguished [periods]."""
 
 
 class SampleTimes:
@@ -56,7 +56,7 @@ class SampleTimes:
         self._ages.clear()
 
     def add(self, period: float, age: float) -> bool:
-        """Take in the time since the sample before and the age of this one [s]; tell whether it is time for a look."""
+        """Take in the time since the sample before and the age of this one [s]; return whether a check is due."""
         self._periods.append(period)
         self._recent.append(period)
         self._ages.append(age)

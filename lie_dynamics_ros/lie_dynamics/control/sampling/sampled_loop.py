@@ -26,7 +26,7 @@ def sampled_loop(
     pole: float | None = None,
     lagging: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
 ) -> Array:
-    """Return the matrix that takes the state of the sampled loop from one sample to the next, exactly.
+    """Return the matrix of the exact transition of the sampled loop from one sample to the next.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ class ImpedanceTorque(TaskTorque):
     Attributes
     ----------
     frequencies : ndarray, shape (6,)
-        Natural frequencies of the stiffness asked for, at this pose, rising [rad/s].
+        Natural frequencies of the stiffness requested, at this pose, rising [rad/s].
     share : float
-        The least part of the stiffness asked for, over all directions, that is in force: 1 unless `fastest` is met.
+        The least part of the stiffness requested, over all directions, that is in force: 1 unless `fastest` is met.
     """
 
     frequencies: Array

@@ -74,7 +74,7 @@ def operational_space(
     axes : {"body", "world"}
         Along and about which axes the gains are: of the frame, or of the world.
     speed : array-like, shape (nv,), optional
-        Largest joint speeds of the motion asked for [rad/s, m/s]; infinite for any. Where
+        Largest joint speeds of the motion requested [rad/s, m/s]; infinite for any. Where
         M^-1 J^T Lambda v, v = Ad_E V_d + Kd^-1 J_l(e)^-T Kp e, exceeds one, v is scaled down, as in Khatib 1987.
     singular : float
         Singular values of the task below this part of the largest are damped.
@@ -107,7 +107,7 @@ def stiffened(
 ) -> TaskTorque:  # fmt: skip
     """Return the torques of `operational_space`, at least as stiff as a spring in every direction.
 
-    Where the frame is light, Lambda Kp is soft: a load that nobody told turns it far. With K^1/2 J M^-1 J^T K^1/2 =
+    Where the frame is light, Lambda Kp is soft: an unknown load turns it far. With K^1/2 J M^-1 J^T K^1/2 =
     U W^2 U^T, as in `impedance`, directions with w^2 = min(W, fastest)^2 > kp get the spring and the damper besides
     that make it K w^2 / W^2 there, damped by the same ratio. Errors vanish faster there; others are as they were.
 

@@ -57,7 +57,7 @@ class TaskTorque:
     spring, damper : ndarray, shape (6, 6)
         Force at the frame for an error and for its rate, angular first [N m/rad, N/m, N m s/rad, N s/m].
     pace : float
-        Part of the desired speed that is asked for, so that joints keep their speeds; 1 for all of it.
+        Part of the desired speed that is requested, so that joints keep their speeds; 1 for all of it.
     damped : int
         Number of directions of the task that are near a singularity and damped.
     given_up : float

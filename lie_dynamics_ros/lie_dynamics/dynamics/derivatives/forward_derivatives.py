@@ -73,7 +73,7 @@ class HybridDynamicsDerivatives:
 
     def __init__(self, accelerations: Array, forces: Array) -> None:
         # (..., 3 nv + 1, nv): values, then what is derived along q, qd and what is given. Views of it are made when
-        # they are asked for: making eight would cost as much as all the arithmetic of a small robot.
+        # they are requested: making eight would cost as much as all the arithmetic of a small robot.
         self._accelerations = accelerations
         self._forces = forces
 

@@ -83,7 +83,7 @@ def inverse_dynamics_derivatives(
 
     Notes
     -----
-    The functions of a user-defined joint are asked for its dS at eight configurations around q, up to 0.02 [rad, m]
+    The functions of a user-defined joint are called for its dS at eight configurations around q, up to 0.02 [rad, m]
     away along each of its coordinates: dS/dt is differentiated by central differences of eighth order.
     """
     try:

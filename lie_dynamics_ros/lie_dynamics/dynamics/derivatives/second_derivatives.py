@@ -93,7 +93,7 @@ def inverse_dynamics_second_derivatives(
 
     Notes
     -----
-    The functions of a user-defined joint are asked for its dS up to 0.06 [rad, m] away from q along each of its
+    The functions of a user-defined joint are called for its dS up to 0.06 [rad, m] away from q along each of its
     coordinates: entries of `dq_dq` along these are central differences of eighth order of first derivatives, with
     errors of some 1e-11 of the largest entry for functions that bend over a radian or metre. All its other entries are
     differences over any step of what is quadratic or linear, and as good as the first derivatives.

@@ -21,7 +21,7 @@ from .user_joint_derivatives import rate_derivatives, subspace_derivatives
 
 
 class Seeding:
-    """What a list of parameters changes, collected entry by entry.
+    """Changes by a list of parameters, collected entry by entry.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How S and dS/dt of a user's joint depend on its coordinates.
+"""Derivatives of S and dS/dt of a user's joint along its coordinates.
 
 A user gives S(q) and dS/dt = sum of (dS/dq_k) qd_k. The first derivatives of S are dS/dt at unit rates. Those of dS/dt
 are not given: they are complex steps of the user's function, exact to round-off, where it takes complex numbers, and

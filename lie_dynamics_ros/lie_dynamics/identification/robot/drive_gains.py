@@ -94,7 +94,8 @@ def gains_from_payload(
     Raises
     ------
     InputError
-        For bad input, and joints whose gains the recordings do not tell to 10 %: the payload loads them too little.
+        For bad input, and joints whose gains the recordings do not determine to 10 %: the payload loads them too
+        little.
     RecordingError
         For signals that nothing is identified from.
     """
@@ -146,7 +147,7 @@ def gains_from_payload(
         part = 100.0 * deviation[k] / max(abs(inverse[k]), 1e-300)
         told = f"its gain is known to {part:.0f} %" if np.isfinite(deviation[k]) else "the payload does not load it"
         raise InputError(
-            f"joints: {[n for n, yes in zip(names, vague, strict=True) if yes]} are not told by this motion "
+            f"joints: {[n for n, yes in zip(names, vague, strict=True) if yes]} are not identified by this motion "
             f"(joint {names[k]!r}: {told}, {100.0 * TOLD:.0f} % or better expected): a heavier payload, other "
             "postures, or other joints", name="joints",
         )  # fmt: skip

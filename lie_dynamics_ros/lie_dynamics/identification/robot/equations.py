@@ -25,7 +25,7 @@ MOST_LOAD, LEAST_LOAD = 0.2, 0.05
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Which terms the drives have.
+    """Terms of the drives.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def chosen_structure(rest: Array, drives: Array, samples: Samples, weight: Array
 
 
 class _Told:
-    """What equations of one joint tell of chosen columns: parts of the time, and all but these, as triangular factors.
+    """Equations of one joint for chosen columns: parts of the time, and all but these, as triangular factors.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ FLOOR = 5e-3
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What was found, with the equations it was found from.
+    """Result, with the equations it was found from.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def fit_robot(
 def triangle(A: Array, aim: Array, weight: Array) -> Array:
     """Return the triangular factor (p + 1, p + 1) of equations A x = aim, weighed: all that there is to least squares.
 
-    Each joint's by itself first, without the columns that are no part of it: most are not, and small factors leave
+    Each joint separately first, without the columns that are no part of it: most are not, and small factors leave
     little for the threads of a BLAS, which wait for each other at every column.
 
     Parameters

@@ -51,7 +51,7 @@ def identify_robot(
 
     - inertias, by `consistent_fit`: bodies with them exist, and what the motion does not show stays as it was given;
     - viscous and dry friction, and where they lower the error on parts of the recording that were not used, Stribeck's
-      curve and growth with the load; rotors; offsets of efforts, and if asked for, gains of drives;
+      curve and growth with the load; rotors; offsets of efforts, and if requested, gains of drives;
     - the delay between motion and efforts.
 
     Residuals that are larger than the others count less (Huber); joints that stand still do not count.
@@ -76,7 +76,7 @@ def identify_robot(
         Newton metres, or newtons, for each unit of ``effort``, such as N m/A. A matrix takes efforts of coupled drives
         to those of joints.
     left_out : sequence of str
-        Joints whose efforts are not used; those that tell nothing are left out anyway, with the reason in `problems`.
+        Joints whose efforts are not used; unusable ones are left out anyway, with the reason in `problems`.
     cutoff : float, optional
         Of the filter [Hz]; when left out, ten times the bandwidth of the motion, within 4 and 20 Hz.
     unused : float
@@ -93,7 +93,7 @@ def identify_robot(
     InputError
         For bad input.
     RecordingError
-        For a recording that no robot can be identified from; says why.
+        For a recording that no robot can be identified from; with the reason.
     """
     require_model(model)
     model = model.with_joint_terms()  # losses and rotors are found, not taken from the drawing

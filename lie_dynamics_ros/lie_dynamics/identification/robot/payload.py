@@ -26,7 +26,7 @@ from .signals import signals_of
 
 Arrays = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 
-#: Density of the ball that a payload is taken for where the motion does not tell its inertia [kg/m^3].
+#: Density of the ball that a payload is taken for where the motion does not determine its inertia [kg/m^3].
 DENSITY = 1000.0
 #: Least mass of that ball [kg].
 LEAST_MASS = 1e-2
@@ -46,9 +46,9 @@ class PayloadEstimate:
         Mass, centre of mass and rotational inertia about that [kg, m, kg m^2], of a body that can exist.
     covariance : ndarray, shape (10, 10)
         Of its parameters (m, h, I about the frame's origin), see `SpatialInertia.parameters`: noise that lasts counts,
-        and what the motion does not tell is as uncertain as the ball of water that stands for it.
+        and what the motion does not determine is as uncertain as the ball of water that stands for it.
     told : ndarray, shape (6,)
-        Of the inertia Ixx, Ixy, Ixz, Iyy, Iyz, Izz, the part that the motion tells: 0 where it is the ball's.
+        Of the inertia Ixx, Ixy, Ixz, Iyy, Iyz, Izz, the part that the motion determines: 0 where it is the ball's.
     problems : tuple of Problem
         What is wrong with the recordings, or may be.
     """
@@ -97,7 +97,7 @@ def identify_payload(
     prior_weight: float = 1.0,
     despite_problems: bool = False,
 ) -> PayloadEstimate:
-    """Identify mass, centre of mass and, as far as the motion tells it, inertia of a payload.
+    """Identify mass, centre of mass and, as far as the motion determines it, inertia of a payload.
 
     One fit to both recordings has the robot's bodies and drives in both and the payload in one: where the motions are
     alike, all that the model does not know falls out.
@@ -119,7 +119,7 @@ def identify_payload(
     InputError
         For bad input, or a payload that is not heavier than nothing.
     RecordingError
-        For a recording that nothing is identified from, by the checks of `identify_robot`; says which, and why.
+        For a recording that nothing is identified from, by the checks of `identify_robot`, with the reason.
     """
     require_model(model)
     carrier, bodies = model._moving(frame), chosen_bodies(model, None)

@@ -44,7 +44,7 @@ Reading = tuple[str, str, Model, Samples]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a recording, or may be.
+    """Problems of a recording, certain or possible.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Problem:
 
 
 class RecordingError(InputError):
-    """A recording that no robot is identified from; `problems` says why."""
+    """A recording that no robot is identified from; `problems` gives the reason."""
 
     def __init__(self, problems: tuple[Problem, ...], name: str = "recording") -> None:
         super().__init__(f"{name}: " + "; ".join(str(p) for p in problems if p.fatal), name=name)
@@ -116,7 +116,7 @@ def problems_of_force(model: Model, samples: Samples, bodies: list[int], fit: Fi
     """Return whether what the fit has for bodies is so far from the given forces that efforts have other units.
 
     Total mass is no measure, since no motion of a robot on a fixed base shows all of it. Weight and inertial forces
-    are compared each by itself, of every joint by the part that it bears.
+    are compared each separately, of every joint by the part that it bears.
     """
     few = _few(samples)
     own = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
@@ -153,7 +153,7 @@ def _units_by_joint(
 ) -> Problem | None:
     """Return that efforts of joints have different units, where gains of drives explain them and leave at most that.
 
-    What a body does to all joints before it tells their gains against each other, whatever its mass.
+    Least effect of a body on all joints for their relative gains to be identified, whatever its mass.
     """
     try:
         fit = fit_robot(model, samples, bodies, True, delay=delay)

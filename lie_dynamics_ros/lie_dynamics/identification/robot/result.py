@@ -35,7 +35,7 @@ class Prediction:
     measured, predicted, before : ndarray, shape (n, nv)
         Efforts as measured, low-passed; of the identified robot; of the one that was given, without friction.
     moving : ndarray of bool, shape (n, nv)
-        Where joints move: what friction holds while they stand, no motion tells.
+        Where joints move: what friction holds at rest is not identified.
     acceleration_error, acceleration_error_before : ndarray, shape (n, nv)
         What a wrong effort does: M^-1 (measured - predicted) [rad/s^2, m/s^2].
     """
@@ -80,7 +80,7 @@ class Prediction:
 @shown
 @dataclass(frozen=True, eq=False)
 class IdentifiedRobot:
-    """What was identified.
+    """Result of an identification.
 
     Attributes
     ----------
@@ -93,11 +93,11 @@ class IdentifiedRobot:
     offset : ndarray, shape (nv,)
         What efforts are off by, beyond what friction that differs by direction explains [N m, N].
     gain : ndarray, shape (nv,)
-        Measured efforts over true ones; one where gains were not asked for.
+        Measured efforts over true ones; one where gains were not requested.
     delay : float
         By which efforts are recorded later than the motion they cause [s].
     base : BaseParameters
-        Which sums of parameters the recording tells apart: of bodies, then damping, friction, ... of joints.
+        Which sums of parameters the recording distinguishes: of bodies, then damping, friction, ... of joints.
     base_values, base_deviations : ndarray, shape (rank,)
         These, and their standard deviations, with regard to noise that lasts [as efforts are measured]; infinite where
         nothing in the recording shows them, as of drives that are left out.

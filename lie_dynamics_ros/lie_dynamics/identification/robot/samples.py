@@ -110,7 +110,7 @@ def motion_cutoff(q: Array, step: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What equations are made of, n samples; filtered alike.
+    """Inputs of the equations, n samples; filtered alike.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ _TURN = 2.0 * np.pi
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """What goes into the fit, n samples.
+    """Inputs of the fit, n samples.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Signals:
     problems : list of Problem
         What was wrong, or may be.
     left_out : dict of int to str
-        Joints whose efforts tell nothing, and why.
+        Joints whose efforts are unusable, and why.
     """
 
     q: Array
@@ -75,7 +75,7 @@ def signals_of(
     names = model.joint_names
     if isinstance(left_out, str) or not all(name in names for name in left_out):
         raise InputError(f"left_out: some of the joints {list(names)} are expected, got {left_out!r}", name="left_out")
-    out = {names.index(name): "as asked for" for name in left_out}
+    out = {names.index(name): "as requested" for name in left_out}
     found: list[Problem] = []
     efforts = np.array(checked(effort, model.nv, "effort", model))
     if drive_gains is not None:
@@ -178,7 +178,7 @@ def _shift(model: Model, q: Array, j: int) -> float:
 
 
 def _mend(model: Model, q: Array, effort: Array) -> list[Problem]:
-    """Take turns and spikes out of positions, and rows of zeros out of efforts, in place; tell of each."""
+    """Take turns and spikes out of positions, and rows of zeros out of efforts, in place, and report each."""
     from scipy.ndimage import median_filter
 
     found = []

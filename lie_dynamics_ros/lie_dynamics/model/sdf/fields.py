@@ -62,7 +62,7 @@ class SdfFields:
                     strangers.note(f"attribute '{shortened(attribute)}' of <{child.tag}>", label)
 
     def has(self, tag: str) -> bool:
-        """Tell whether there is such a child."""
+        """Return whether there is such a child."""
         return tag in self._found
 
     def inside(self, tag: str) -> SdfFields:
@@ -102,7 +102,7 @@ class SdfFields:
         return text.lower() in _TRUE
 
     def number(self, tag: str, default: float, infinite: bool = False) -> float:
-        """Return the number that a child holds; inf and -inf count only where asked for."""
+        """Return the number that a child holds; inf and -inf count only where requested."""
         if tag not in self._found:
             return default
         text = self.text(tag)

@@ -1,4 +1,4 @@
-"""Where the frames of an SDF are, and which link carries each: along chains of frames, which may lead anywhere."""
+"""Poses of the frames of an SDF, and the link that carries each: along chains of frames in any order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .scopes import WORLD, Scope, SdfFrame
 
 
 class Frames:
-    """Poses and carriers of frames, found as they are asked for, each once.
+    """Poses and carriers of frames, found as they are requested, each once.
 
     All raise DescriptionError for names that are not there and frames that lead back to themselves.
     """
@@ -53,7 +53,7 @@ class Frames:
         return found
 
     def _step(self, frame: SdfFrame) -> tuple[SdfFrame, AnyArray]:
-        """Return the frame that the pose of a frame is told in, and that pose."""
+        """Return the frame in which the pose of a frame is given, and that pose."""
         if id(frame) not in self._steps:
             name, pose = frame.relative_to or frame.attached_to, frame.pose
             base = frame.scope.find(name, frame) if name else frame.scope.own

@@ -20,7 +20,7 @@ from .scopes import UNIQUE_SINCE, WORLD, SdfFrame
 _NO_LIMIT = 1e16
 """What a limit is in old versions where there is none."""
 _MODEL_AXES_UNTIL = (1, 4)
-"""Last version in which axes are told in the model unless they say otherwise."""
+"""Last version in which axes are in the model frame by default."""
 
 
 class JointReader:
@@ -29,7 +29,7 @@ class JointReader:
     Parameters
     ----------
     version : tuple of int
-        What <sdf> says.
+        Version in <sdf>.
     frames : Frames
         Of the file.
     strangers, left_out : Strangers
@@ -134,7 +134,7 @@ class JointReader:
 
     @staticmethod
     def _pitch(fields: SdfFields) -> float:
-        """Return the translation per radian: told per turn, or as radians per metre of a left-handed thread."""
+        """Return the translation per radian: given per turn, or as radians per metre of a left-handed thread."""
         if fields.has("screw_thread_pitch") or not fields.has("thread_pitch"):
             return fields.number("screw_thread_pitch", 1.0) / math.tau
         value = fields.number("thread_pitch", 1.0)

@@ -70,7 +70,7 @@ class SdfJoint:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"joint '{self.name}'"
 
     @property

@@ -12,7 +12,7 @@ from .scopes import SdfFrame
 
 
 def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
-    """Return the inertia of a link in its frame; what is not told is 1 kg and 1 kg m^2, as the format says.
+    """Return the inertia of a link in its frame; by default 1 kg and 1 kg m^2, as the format requires.
 
     Raises
     ------
@@ -56,6 +56,6 @@ def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
 
 
 def is_told(link: SdfFrame) -> bool:
-    """Tell whether a file gives the mass and the inertia of a link."""
+    """Return whether a file gives the mass and the inertia of a link."""
     inertial = link.fields.inside("inertial")
     return inertial.has("mass") and all(inertial.inside("inertia").has(key) for key in ("ixx", "iyy", "izz"))

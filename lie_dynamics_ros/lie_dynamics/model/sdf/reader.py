@@ -36,7 +36,7 @@ _KINDS = {"screw": "helical", "ball": "spherical", "revolute2": "universal"}
 
 @dataclass(eq=False)
 class SdfRobot:
-    """What an SDF says of a robot.
+    """A robot as described by an SDF.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Names in an SDF: models within models, and what a name in one of them means.
 
-Every link, joint, frame and model has a frame, told in another one, which may be anywhere in the file; see `frames`.
+Every link, joint, frame and model has a frame, given in another one, which may be anywhere in the file; see `frames`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SdfFrame:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"{self.kind} '{self.name}'"
 
 
@@ -142,7 +142,7 @@ class ScopeReader:
     Parameters
     ----------
     version : tuple of int
-        What <sdf> says.
+        Version in <sdf>.
     strangers : Strangers
         Takes what is not known.
     """

@@ -1,4 +1,4 @@
-"""Which joints of an SDF make the tree, which are cut to close its loops, and on which link the tree stands."""
+"""Tree of an SDF: its joints, those cut to close loops, and the link on which the tree stands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def span(links: Sequence[str], joints: Sequence[SdfJoint], base: str, robot: str
     joints : sequence of SdfJoint
         In the order of the file.
     base : str
-        The link that the robot stands on where no joint tells.
+        The link that the robot stands on where no joint determines it.
     robot : str
         Its name.
 
@@ -140,7 +140,7 @@ class _Groups:
         return link
 
     def join(self, first: str, second: str) -> bool:
-        """Make one group of two; tell whether they were two."""
+        """Make one group of two; return whether they were two."""
         one, other = self.of(first), self.of(second)
         self._parent[one] = other
         return one != other

@@ -44,7 +44,7 @@ _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 
 
 class Strangers:
-    """What a file holds and nobody reads, each with the links and joints where it is.
+    """Content of a file that is not read, with its links and joints.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Fields:
                 strangers.note(f"element <{local_name(inner.tag)}> in <{tag}>", label)
 
     def has(self, tag: str, *attributes: str) -> bool:
-        """Tell whether an element is there, with at least one of the attributes, where any are named."""
+        """Return whether an element is there, with at least one of the attributes, where any are named."""
         found = self._found.get(tag)
         return found is not None and (not attributes or any(attribute in found for attribute in attributes))
 

@@ -79,8 +79,8 @@ def read_urdf(
     - Limits of acceleration, deceleration and jerk are read in every version. A missing one is infinite, but for
       deceleration, whose limit then is that of acceleration.
     - A revolute or prismatic joint without <limit>, or whose <limit> gives neither lower nor upper, has no position
-      limits (the letter would lock it at 0). Given only one of them, the other is 0, as version 1.0 and 1.1 say;
-      version 1.2 wants both, and one alone is refused.
+      limits (the letter would lock it at 0). Given only one of them, the other is 0, as in version 1.0 and 1.1;
+      version 1.2 requires both, and one alone is refused.
     - A missing velocity or effort limit is infinite. An explicit 0 is kept as 0.
     - An axis of another length than 1 is normalised; a zero axis is refused where the joint needs an axis.
     - `armature` of <dynamics>, the inertia of a rotor seen at the joint, is in no version of the format; it is read in
@@ -186,7 +186,7 @@ def _position_limits(
         return -math.inf, math.inf
     if limited and version >= (1, 2) and not (fields.has("limit", "lower") and fields.has("limit", "upper")):
         raise DescriptionError(
-            f"joint '{name}': <limit> gives one of lower and upper; URDF 1.2 wants both", name=name, expected="both"
+            f"joint '{name}': <limit> gives one of lower and upper; URDF 1.2 requires both", name=name, expected="both"
         )
     lower = fields.number("limit", "lower", 0.0, infinite=True)
     upper = fields.number("limit", "upper", 0.0, infinite=True)

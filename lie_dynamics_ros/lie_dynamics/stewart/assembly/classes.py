@@ -120,7 +120,7 @@ class StartSystem:
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """How a platform fits a class: leg ``order[j]`` is leg j of the class, each side turned by a rotation (3, 3).
+    """Match of a platform and a class: leg ``order[j]`` is leg j of the class, each side turned by a rotation (3, 3).
 
     With ``swapped``, base and platform have changed places, which inverts the pose.
     """

@@ -12,7 +12,7 @@ from .paths import Target, track_from
 
 
 class End(Enum):
-    """What a doubtful end turned out to be."""
+    """Kind of a doubtful end."""
 
     INFINITE = "infinite"
     REGULAR = "regular"
@@ -93,7 +93,7 @@ def find_member(target: Target, route: list[Complex], charts: Integers, points: 
 
 
 def _finite_kind(target: Target, chart: int, x: Complex) -> End:
-    """Refine a point (6,) in place and tell what it is."""
+    """Refine a point (6,) in place and return its kind."""
     kind = family_kind(target, chart, x)
     if kind is not None:
         return kind
@@ -113,7 +113,7 @@ def _finite_kind(target: Target, chart: int, x: Complex) -> End:
 
 
 def is_steady(target: Target, chart: int, x: Complex) -> bool:
-    """Tell whether a point (6,) far away is a pose, and not the rounding error of one at infinity.
+    """Return whether a point (6,) far away is a pose, and not the rounding error of one at infinity.
 
     Shaken by a hundredth of its |e.e|, which is zero at infinity, and corrected again, a pose comes back.
     """
@@ -127,7 +127,7 @@ def is_steady(target: Target, chart: int, x: Complex) -> bool:
 
 
 def family_kind(target: Target, chart: int, x: Complex) -> End | None:
-    """Tell whether a point (6,) near an end is in a continuous family, or near to one; if so, move it there.
+    """Return whether a point (6,) near an end is in a continuous family, or near to one; if so, move it there.
 
     Near to one are poses that hardly change the lengths on the way from each to the next, as those of a platform whose
     data are a little off from one that moves.
@@ -149,12 +149,12 @@ def family_kind(target: Target, chart: int, x: Complex) -> End | None:
 
 
 def is_finite(x: Complex) -> bool:
-    """Tell whether a point (6,) is well away from infinity."""
+    """Return whether a point (6,) is well away from infinity."""
     return _nearness(x) > _FAR
 
 
 def is_lost(x: Complex) -> bool:
-    """Tell whether a point (6,) where a path breaks off is as good as at infinity, where no real pose is."""
+    """Return whether a point (6,) where a path breaks off is as good as at infinity, where no real pose is."""
     return _nearness(x) < _LOST
 
 

@@ -42,7 +42,7 @@ _RANDOM_TRIES = 40
 class Walk:
     """A walk along poses with the same lengths: where it began (4, 4), and whether all of it is exactly singular.
 
-    Where it is not, the platform as given has at most isolated poses there, too near to each other to tell whether
+    Where it is not, the platform as given has at most isolated poses there, too near to each other to see whether
     its data mean a continuous family.
     """
 
@@ -204,7 +204,7 @@ def _bring(base: Array, platform: Array) -> CanonicalPlatform:
 
 
 def _is_larger(radii: list[float], spreads: list[Array], unit: float) -> bool:
-    """Tell whether the platform is larger than the base; of equal ones, whether it comes first in some fixed order."""
+    """Return whether the platform is larger than the base; of equal ones, whether it is first in a fixed order."""
     if abs(radii[1] - radii[0]) > _ROUNDING * unit:
         return radii[1] > radii[0]
     keys = []
@@ -259,7 +259,7 @@ class AssemblyModes:
 
     Attributes
     ----------
-    platform, lengths : what was asked for.
+    platform, lengths : what was requested.
     poses : real poses of {B} in {N}, (k, 4, 4), each once, highest first (then by x and y). A multiple pose counts
         once; members of a continuous family, singular to rounding errors all along it, are not listed.
     proven : (k,), whether a Newton-Kantorovich certificate proves that the pose exists and is the only one near.
@@ -304,7 +304,7 @@ class AssemblyModes:
 
     @property
     def message(self) -> str:
-        """What was found, in a sentence or two."""
+        """The result, in a sentence or two."""
         text = f"{len(self.poses)} real of {self.complex_count} complex poses, class: {self.platform_class}"
         if self.self_motion:
             text += "; with these lengths the platform can move though all legs are locked"
@@ -370,7 +370,7 @@ def assembly_modes(platform: PointJointed, lengths: npt.ArrayLike) -> AssemblyMo
 
 
 def _is_settled(found: FoundPoses, target: Target) -> bool:
-    """Tell whether the little by which a platform may miss its class cannot change which poses are real.
+    """Return whether the little by which a platform may miss its class cannot change which poses are real.
 
     Ends are poses of the platform as given, made flat if its class is; others than those of the class are near
     infinity, or near a continuous family.

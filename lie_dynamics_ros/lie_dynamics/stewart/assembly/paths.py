@@ -43,7 +43,7 @@ _MIRROR_P = np.array([1.0, 1.0, -1.0])
 
 @dataclass(frozen=True)
 class Scale:
-    """What counts as small, by the radius of the smaller side over that of the larger one.
+    """Threshold for small, by the radius of the smaller side over that of the larger one.
 
     What the smaller side does to the legs is such a share of what there is.
     """

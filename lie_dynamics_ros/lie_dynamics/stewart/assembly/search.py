@@ -18,7 +18,7 @@ from .paths import Ends, Origin, Scale, Target, clashes, class_origin, same_pose
 #
 # A design may be special in ways that no class of `assembly_classes` knows, such as four joints of a side on a line.
 # For complex lengths at random its finite poses are regular and the others plainly at infinity, so that the two can be
-# told apart, once for all lengths: from there on no path is wasted, and every isolated pose is the end of one.
+# distinguished, once for all lengths: from there on no path is wasted, and every isolated pose is the end of one.
 
 #: Complex scalings of a start system, each leading along other paths.
 SCALINGS = (1.0 + 0.0j, 0.6 + 0.8j, -0.28 + 0.96j, 0.8 - 0.6j)
@@ -70,7 +70,7 @@ def _good(ends: Ends, scale: Scale, flat: bool) -> np.ndarray:
 
 
 def _leads_to(origin: Origin, other: Origin, scale: Scale, flat: bool) -> bool:
-    """Tell whether the paths from one origin to the platform of another lead to all of its poses."""
+    """Return whether the paths from one origin to the platform of another lead to all of its poses."""
     ends = origin.track(other.platform, scale.careful)
     if not _good(ends, scale, flat).all():
         return False
@@ -106,7 +106,7 @@ class FoundPoses:
     every: bool = False
 
     def agrees_with(self, other: FoundPoses, flat: bool) -> bool:
-        """Tell whether another search has found the same poses as often."""
+        """Return whether another search has found the same poses as often."""
         if len(self.e) != len(other.e) or bool(self.family) != bool(other.family):
             return False
         mine, theirs = ((f.e, f.p) if not flat else with_mirror_images(f.e, f.p) for f in (self, other))

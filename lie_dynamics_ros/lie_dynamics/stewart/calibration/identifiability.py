@@ -1,9 +1,9 @@
-"""Which of the calibration parameters a set of measurements can tell, and which only in combination.
+"""Calibration parameters that measurements determine, alone or only in combination.
 
 The weighted Jacobian of the calibration problem, poses eliminated, is split by its singular values. Directions without
 weight are changes of the geometry that no reading would notice: part of them are gauge, a common motion of all joints
 of one side that renames a frame; others come from poses that vary too little. Where gains are estimated and nothing
-else tells a length, all lengths may grow alike: the overall scale is lost.
+else gives a length, all lengths may grow alike: the overall scale is lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_TERMS = 8
 
 @dataclass(frozen=True)
 class IdentifiabilityReport:
-    """What measurements say about the n parameters of a calibration, see `Parameters`; 42 of six legs without gains.
+    """Information of measurements on the n parameters of a calibration, see `Parameters`; 42 of six legs without gains.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def _right_singular(jacobian: Array) -> tuple[Array, Array]:
 
 
 def _loses_scale(jacobian: Array, theta: Array, parameters: Parameters, largest: float) -> bool:
-    """Tell whether no reading would notice that all lengths grow alike."""
+    """Return whether no reading would notice that all lengths grow alike."""
     if parameters.gain_length is None:
         return False
     growth = parameters.scaling(theta)

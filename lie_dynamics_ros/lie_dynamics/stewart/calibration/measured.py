@@ -1,4 +1,4 @@
-"""Calibration from what a device measured, wherever its frames lie: faulty poses left out, judged by poses not used."""
+"""Calibration from a device's poses, wherever its frames lie: faulty poses left out, checked on poses not used."""
 
 from __future__ import annotations
 
@@ -55,12 +55,14 @@ class MeasuredCalibration:
     offsets, gains : (n,) [m] and [1], of the six legs and further ones; length = gain reading + offset.
     deviations : (7 n,) [m], with gains (8 n,) [m] and [1]: standard deviations of base points, platform points, offsets
         and gains in these frames; grown where residuals are larger than the deviations that were given; inf for what
-        these poses do not tell. Where the overall scale is not told (see ``problems``), those at the drawing's scale.
+        these poses do not determine. Where the overall scale is not determined (see ``problems``), those at the
+        drawing's scale.
     base_frame : (4, 4), base frame in the frame of the device. platform_frame : (4, 4), platform frame in the target's.
     used : (k,) bool, False for poses that contradict the others, and for lengths that the drawing has no pose for.
     poses : (n, 4, 4), estimated, of the platform frame in the base frame, of those used.
     noise_ratio : residuals over what the given deviations let expect.
-    errors_before, errors_after : (n, 2), distance [m] and angle [rad] between poses measured and told by leg lengths,
+    errors_before, errors_after : (n, 2), distance [m] and angle [rad] between poses measured and those from leg
+    lengths,
         with the drawing and with a calibration in which the pose was not used; zeros where not measured. NaN after
         where there are too few poses to leave some out.
     problems : sentences on what is suspicious.
@@ -123,7 +125,7 @@ def calibrate_measured(
     drawing_sigma : combinations of parameters that would come out less certain than this stay as drawn [m]; gains
         times a typical length.
     further, gains, distances, distance_sigma : as `calibrate` takes them. With gains, orientations or lengths alone
-        do not tell the overall scale: it stays as drawn but for a measured distance.
+        do not determine the overall scale: it stays as drawn but for a measured distance.
 
     Raises
     ------
@@ -191,7 +193,7 @@ def unmeasured(measured: str) -> slice:
 
 
 def _least(parameters: Parameters, measured: str) -> int:
-    """Return how many poses tell all parameters but frames, and the scale where nothing tells it."""
+    """Return how many poses determine all parameters but frames, and the scale where nothing gives it."""
     net = len(parameters.legs) - 6 + _NUMBERS[measured]
     if not net:
         raise StewartError("measured is lengths: those of six legs fit any geometry, further legs are expected")
@@ -201,7 +203,7 @@ def _least(parameters: Parameters, measured: str) -> int:
 
 @dataclass(frozen=True)
 class _Start:
-    """What every fit of some of the poses starts from."""
+    """Start of every fit of some of the poses."""
 
     nominal: StewartPlatform | OffsetPlatform
     data: model.Measurements
@@ -257,7 +259,7 @@ def _without_faulty(start: _Start, least: int) -> tuple[CalibrationResult, npt.N
 
 
 def _deviations(fit: CalibrationResult, design: DesignFrames) -> Array:
-    """Deviations in the frames of the drawing; inf where something other than frames, or the scale, is not told."""
+    """Deviations in the frames of the drawing; inf where something other than frames, or the scale, is undetermined."""
     parameters, scale = fit.report.parameters, fit.report.scale_lost
     theta = parameters.join(*all_points(design.platform, design.further), fit.offsets, fit.gains)
     turn = parameters.turn(design.base_frame[:3, :3].T, design.platform_frame[:3, :3].T)
@@ -269,7 +271,7 @@ def _deviations(fit: CalibrationResult, design: DesignFrames) -> Array:
 
 
 def _errors_left_out(start: _Start, kept: npt.NDArray[np.int64], least: int) -> Array:
-    """Errors (n, 2) of the poses that leg lengths tell, each by a calibration without it."""
+    """Errors (n, 2) of the poses from leg lengths, each by a calibration without it."""
     errors = np.full((len(kept), 2), np.nan)
     if start.measured == "lengths":
         return np.zeros_like(errors)
@@ -303,12 +305,12 @@ def _problems(
         told.append(f"residuals are {ratio:.0f} times the standard deviations that were given")
     if fit.report.scale_lost:
         told.append(
-            "the overall scale of geometry, offsets and gains cannot be told without a measured distance or position: "
+            "the overall scale of geometry, offsets and gains needs a measured distance or position; without one "
             "it stays as drawn, and deviations are those at this scale"
         )
     unseen = fit.report.null_space.shape[1] - fit.report.gauge - fit.report.scale_lost
     if unseen > 0:
-        told.append(f"{unseen} combinations of parameters cannot be told from these poses and stay as drawn")
+        told.append(f"{unseen} combinations of parameters cannot be determined from these poses and stay as drawn")
     points = zip(all_points(design.platform, design.further), all_points(fit.nominal, fit.nominal_further), strict=True)
     moved = max(float(np.abs(found - drawn).max()) for found, drawn in points)
     text = f"joint centres move by up to {1e3 * moved:.0f} mm: is this the platform of the drawing, are legs swapped?"

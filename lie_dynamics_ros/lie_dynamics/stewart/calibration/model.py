@@ -68,7 +68,7 @@ class Measurements:
         distances: Sequence[tuple[str, int | str, int | str, float]] = (),
         distance_sigma: float = 1e-4,
     ) -> Measurements:
-        """Return checked measurements; StewartError says which of them cannot be used and why.
+        """Return checked measurements; StewartError names those that cannot be used, with the reason.
 
         `gains` may be their length, see `Parameters`, where that of the readings is not to count.
         """

@@ -1,4 +1,4 @@
-"""Which poses to measure next: those that tell most about a platform's geometry, beside what was measured."""
+"""Poses to measure next: those that add most to what is known of a platform's geometry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The poses of a platform as its leg lengths tell them, and whether what a device saw can be the same."""
+"""Poses of a platform from its leg lengths, and whether a device's poses can be the same."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Parameters:
         return self.join(base, platform, offsets, 1.0 + gains)
 
     def free_of_gauge(self, vectors: Array, theta: Array, scale: bool = False) -> Array:
-        """Take out of parameter changes (count, m) what only says where frames are, and, with `scale`, the size.
+        """Take out of parameter changes (count, m) what only moves frames, and, with `scale`, the size.
 
         What is left moves no side's joints as a whole, nor makes both sides larger, in the sense of least squares.
         """

@@ -1,7 +1,7 @@
 """Calibration of rotary legs: points, axes, zero angles, horns and rods from measured poses and angles.
 
-Each leg separately, Gauss-Newton on its equation ``|R b + p - tip(t)| = rod`` at all poses. What the drawing says, with
-its tolerances, counts as a measurement: so directions that the poses do not tell stay as drawn, and are reported.
+Each leg separately, Gauss-Newton on its equation ``|R b + p - tip(t)| = rod`` at all poses. The drawing, with
+its tolerances, counts as a measurement: so directions that the poses do not determine stay as drawn, and are reported.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def calibrate_rotary(
     poses : array-like, shape (n, 4, 4)
         Of {B} in {N}, measured; both frames are those of the points of `nominal`.
     angles : array-like, shape (n, 6)
-        As the motors' sensors, or commands, told them there [rad].
+        From the motors' sensors, or commands [rad].
     angle_sigma : float
         Standard deviation of angles [rad].
     pose_sigma : (float, float)

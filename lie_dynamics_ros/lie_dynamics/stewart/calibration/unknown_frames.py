@@ -1,6 +1,6 @@
-"""Where the frames of a measuring device lie: of the device in the base frame, and of its target on the platform.
+"""Frames of a measuring device: of the device in the base frame, and of its target on the platform.
 
-Poses that a device sees are ``seen = B own T^-1``: `own` those of the platform as its leg lengths tell them, B the base
+Poses that a device sees are ``seen = B own T^-1``: `own` those of the platform from its leg lengths, B the base
 frame in the frame of the device, T the platform frame in that of the target. B and T are found here well enough to
 start a calibration from.
 """
@@ -50,7 +50,7 @@ def misfit(seen: Array, own: Array, frames: tuple[Array, Array], measured: str) 
 
 
 def composed(seen: Array, told: Array, measured: str) -> Array:
-    """Return poses (k, 4, 4) as seen, with what is not measured as told."""
+    """Return poses (k, 4, 4) as seen, with the given values for what is not measured."""
     turned, moved = (seen if measured in ("pose", what) else told for what in ("orientation", "position"))
     return se3.from_parts(turned[:, :3, :3], moved[:, :3, 3])
 

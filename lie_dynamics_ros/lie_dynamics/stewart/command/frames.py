@@ -18,7 +18,7 @@ CommandFrame = Literal["base", "work", "tool"]
 
 @dataclass(frozen=True, eq=False, init=False)
 class CommandFrames:
-    """Where targets are given: a work frame on the base, a tool frame on the platform.
+    """Frames of targets: a work frame on the base, a tool frame on the platform.
 
     Attributes
     ----------

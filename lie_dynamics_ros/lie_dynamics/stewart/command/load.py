@@ -20,7 +20,7 @@ from .kernels import leg_samples
 
 @dataclass(frozen=True, eq=False, init=False)
 class PlatformLoad:
-    """What the legs carry.
+    """Load on the legs.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ BETWEEN = np.arange(kernels.PARTS + 1) / kernels.PARTS
 
 
 class LegSetpoints(NamedTuple):
-    """What the platform and its legs are to do at times.
+    """Desired motion of the platform and its legs at times.
 
     Attributes
     ----------

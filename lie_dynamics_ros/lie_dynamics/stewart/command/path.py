@@ -63,7 +63,7 @@ class PosePath:
     tool : ndarray, shape (4, 4)
         Pose of the tool frame in the platform frame.
     timed : bool
-        Whether s is a time that somebody asked for.
+        Whether s is a requested time.
     """
 
     knots: Array

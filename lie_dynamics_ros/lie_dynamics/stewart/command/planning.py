@@ -140,7 +140,7 @@ STILL = 1e-9
 
 
 class PathError(StewartError):
-    """A path that cannot be followed; `report` says why."""
+    """A path that cannot be followed; `report` gives the reason."""
 
     def __init__(self, report: PathReport) -> None:
         super().__init__(str(report))
@@ -149,7 +149,7 @@ class PathError(StewartError):
 
 @dataclass(frozen=True, eq=False)
 class PathReport:
-    """Whether a path can be followed within all limits, and how.
+    """Feasibility of a path within all limits, and its motion.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class PathReport:
     motion : PlannedMotion or None
         The motion, where there is no fault.
     stretch : float
-        For a path with times: how many times as long it takes as was asked. Otherwise 1.
+        For a path with times: how many times as long it takes as was requested. Otherwise 1.
     """
 
     fault: PathFault | None
@@ -175,7 +175,7 @@ class PathReport:
 
     def __str__(self) -> str:
         if self.motion is not None:
-            longer = f", {self.stretch:.3g} times as long as asked" if self.stretch > 1.0 + 1e-6 else ""
+            longer = f", {self.stretch:.3g} times as long as requested" if self.stretch > 1.0 + 1e-6 else ""
             return f"the path takes {self.motion.duration:.4g} s{longer}"
         when = "" if self.time is None else f" (after {self.time:.4g} s)"
         return f"{self.fault}{when}"
@@ -187,7 +187,8 @@ def check_path(
     """Return the fastest motion along a path within all limits, or where and why there is none.
 
     Rates, accelerations and forces of legs and speeds are kept by slowing the whole motion down; strokes, angles of
-    joints, singular poses and forces at rest are judged along the path. A path with times is nowhere faster than asked.
+    joints, singular poses and forces at rest are checked along the path. A path with times is nowhere faster than
+    requested.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from .kernels import washout as kernels
 
 
 class WashoutMotion(NamedTuple):
-    """What the cab is to do.
+    """Desired motion of the cab.
 
     Attributes
     ----------

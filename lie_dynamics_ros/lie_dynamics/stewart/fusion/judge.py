@@ -1,4 +1,4 @@
-"""Which sensors are accepted: the filter with its last samples, and what speaks against each sensor."""
+"""Acceptance of sensors: the filter with its last samples, and the evidence against each sensor."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Judge:
     def _acquit(self, sample: Sample) -> bool:
         """Go on as if no sensor had failed; return whether that explains all that was better, and is now accepted.
 
-        That is asked once the disturbance has passed. Each sensor beyond the first makes faults less likely.
+        That is decided once the disturbance has passed. Each sensor beyond the first makes faults less likely.
         """
         other = self._no_fault
         if other is None:
@@ -255,7 +255,7 @@ class Judge:
     def _take_in(self, there: Mask) -> None:
         """Take in what has agreed for long enough with an estimate sure enough to check it.
 
-        Legs tell accelerations too vaguely to be ever sure of an IMU. Its bias counts as unknown again instead, as far
+        Legs determine accelerations too vaguely to confirm an IMU. Its bias counts as unknown again instead, as far
         as at the start and as vague as the agreement was: what this forgives is not accepted.
         """
         innovations, variances, shares = self._judged

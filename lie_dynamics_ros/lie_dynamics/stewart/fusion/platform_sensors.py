@@ -43,11 +43,11 @@ MOST_SENSORS = 30
 
 @dataclass(frozen=True)
 class PlatformSensors:
-    """How the sensors of a platform read.
+    """Sensors of a platform.
 
     Attributes
     ----------
-    readings : mapping, of what is told of the legs, by the names of `leg_readings.READINGS`: lists of one number or
+    readings : mapping, of the readings of legs, by the names of `leg_readings.READINGS`: lists of one number or
         six, rows of `length_corrections` one after the other.
     sensors : further sensors.
     scales, offsets : of their readings, a pair for each: x reads as scale x + offset [m or rad].
@@ -147,13 +147,13 @@ class PlatformSensors:
 
 
 def _is_default(name: str, value: Any) -> bool:
-    """Tell whether a value says nothing: the default, or no reading at all."""
+    """Return whether a value is the default, or no reading at all."""
     default = READINGS[name][0] if name in READINGS else value
     return bool((list(value) if isinstance(default, list) else value) == default)
 
 
 def _entry(sensor: DisplacementSensor, scale: float, offset: float) -> str:
-    """Return what a file says of a sensor, in one line."""
+    """Return a file's entry for a sensor, in one line."""
     kind, (_, vectors) = next(item for item in KINDS.items() if item[1][0] is type(sensor))
     found: dict[str, Any] = {"name": sensor.name, "kind": kind}
     found |= {key: np.asarray(getattr(sensor, key), dtype=np.float64).tolist() for key in vectors}

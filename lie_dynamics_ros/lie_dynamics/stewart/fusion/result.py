@@ -72,9 +72,9 @@ class FusedPose:
 
     @property
     def lost(self) -> bool:
-        """Whether nothing is to be built on it: too little holds the platform, or too many sensors disagree.
+        """Whether it is unusable: too little holds the platform, or too many sensors disagree.
 
-        Where three do at once, the noise or the jerk was told too small, or the rest is no better than they are.
+        Where three do at once, the noise or the jerk was given too small, or the rest is no better than they are.
         """
         disagree = sum(fault.reason == DISAGREES for fault in self.left_out.values())
         return disagree >= _TOO_MANY or bool(np.diagonal(self.error_covariance)[:3].max() > _MOST_TURN**2)

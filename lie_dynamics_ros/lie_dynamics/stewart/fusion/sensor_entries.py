@@ -31,7 +31,7 @@ KEYS = ("name", "kind", "leg", "axis", "zero", "noise", "resolution", "scale", "
 
 
 def read_readings(section: Section) -> dict[str, list[float] | float]:
-    """Return what is told of the legs."""
+    """Return the entries of the legs."""
     found: dict[str, list[float] | float] = {}
     for name, (default, low, high) in READINGS.items():
         if not section.names(name):

@@ -1,4 +1,4 @@
-"""Where a fusion starts: the pose that fits the first readings, and how far that may be wrong."""
+"""Start of a fusion: the pose that fits the first readings, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fit(
         blind = known[~np.isfinite(slopes[known]).all(axis=1)]
         if blind.size:
             raise StewartError(
-                f"{names[blind[0]]} tells nothing where the platform starts: its points meet, or lie along its axis"
+                f"{names[blind[0]]} measures nothing where the platform starts: its points meet, or lie along its axis"
             )
         matrix = slopes[known, :6] * weights[:, None]
         off = readings - values

@@ -27,7 +27,7 @@ _LEGS_THAT_HOLD_A_POINT = 3
 
 @dataclass(frozen=True)
 class ArchitectureReport:
-    """What the rank test found.
+    """Result of the rank test.
 
     Attributes
     ----------

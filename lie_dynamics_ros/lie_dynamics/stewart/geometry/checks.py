@@ -21,7 +21,7 @@ N_LEGS = 6
 
 
 def as_joint_centres(points: npt.ArrayLike, side: str) -> Array:
-    """Return joint centres as a read-only float64 array (6, 3) [m]; StewartError says what is wrong with them.
+    """Return joint centres as a read-only float64 array (6, 3) [m]; StewartError names what is wrong with them.
 
     ``side`` is "base_points" or "platform_points", for the message.
     """

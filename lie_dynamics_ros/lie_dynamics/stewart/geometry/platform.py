@@ -165,7 +165,7 @@ class StewartPlatform(Drawn):
     def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
         """Jacobian d(lengths)/d(twist), angular columns first, (..., 4, 4) -> (..., 6, 6) [m/rad, 1].
 
-        ``frame`` says which twist: "body" (of {B}, in {B}), "spatial" (in {N}, of the body point at the origin of
+        ``frame`` selects the twist: "body" (of {B}, in {B}), "spatial" (in {N}, of the body point at the origin of
         {N}) or "aligned" (angular velocity in {N} and velocity of the origin of {B}). Stewart (22), (23).
         """
         return ik.jacobian(self.base_points, self.platform_points, ik.as_pose(pose), frame)

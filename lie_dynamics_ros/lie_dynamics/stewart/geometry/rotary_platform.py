@@ -67,7 +67,7 @@ class RotaryPlatform(Drawn):
         Where the horns point at angle 0, in {N}; what is along the axis does not matter. When left out horizontal,
         so that small positive angles raise the horns: the axis cross z, reversed.
     home_angles : float or array-like, shape (6,)
-        Angles of the horns in the home pose [rad]. They also say which way each leg is bent.
+        Angles of the horns in the home pose [rad]. They also select the way in which each leg is bent.
     angle_limits : array-like, shape (2,) or (6, 2), optional
         Smallest and largest angle [rad]; -pi to pi when left out.
     home_pose : array-like, shape (4, 4), optional

@@ -1,4 +1,4 @@
-"""How far a platform can still go along and about each axis, before a leg's limit, its reach or a singularity."""
+"""Travel left of a platform along and about each axis, before a leg's limit, its reach or a singularity."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def travel_left(
     platform : StewartPlatform, OffsetPlatform or RotaryPlatform
     pose : array-like, shape (4, 4)
     positions : array-like, shape (6,), optional
-        Angles of rotary legs at the pose [rad], which say how each is bent; as at home when left out.
+        Angles of rotary legs at the pose [rad], which select how each is bent; by default as at home.
     limits : array-like, shape (6, 2), optional
         Limits of the motors [m] or [rad]; the platform's when left out.
     names : sequence of str

@@ -1,4 +1,4 @@
-"""Platform geometry in YAML, in metres and radians unless it says otherwise.
+"""Platform geometry in YAML, in metres and radians by default.
 
 Either the twelve joint centres, or the four numbers of a semi-regular design::
 
@@ -32,7 +32,7 @@ or for a `RotaryPlatform` its servos, whose circles have their centres at the ba
       home_angles: 0.0                    # optional; or six
       angle_limits: [-60, 60]             # optional; or six such pairs
 
-What it says of sensors, `readings` and `sensors`, is read by `stewart.fusion.platform_sensors`.
+Its entries `readings` and `sensors` are read by `stewart.fusion.platform_sensors`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ROTARY_KEYS = ("axes", "zero_directions", "horns", "rods", "home_angles", "angle
 _PATTERN_KEYS = ("pattern", "facing")
 _UNITS = {"unit": {"m": 1.0, "mm": 1e-3}, "angle_unit": {"rad": 1.0, "deg": np.pi / 180.0}}
 _SENSOR_KEYS = ("readings", "sensors")
-#: What stands at the ends of legs, and how to read it where something else is asked for.
+#: What stands at the ends of legs, and how to read it where something else is requested.
 JOINT_KINDS = {
     "universal_joints": (
         "OffsetPlatform.from_yaml reads it, the node stewart_pose follows its poses, and the node closed_loop all its "
@@ -87,7 +87,7 @@ def read_yaml(source: str | PathLike[str], kind: str = "") -> dict[str, Any]:
         top.refuse("unit: sensors are described in metres, m is expected")
     for other, reader in JOINT_KINDS.items():
         if other in top and other != kind:
-            top.refuse(f"{other} are there, and what is asked for has {_NAMES[kind]}; {reader}")
+            top.refuse(f"{other} are there, and what is requested has {_NAMES[kind]}; {reader}")
     arguments: dict[str, Any] = {}
     if kind != "rotary_legs":
         arguments["allow_singular"] = top.boolean("allow_singular", False)

@@ -189,7 +189,7 @@ class Quaternion(Chart):
         return se3.from_parts(rotation, x[:, :3])
 
     def move(self, x: Array, step: Array) -> Array:
-        """Add the step, and rescale the quaternion where the chart says so."""
+        """Add the step, and rescale the quaternion where the chart requires it."""
         moved = x + step
         if self.rescale:
             moved[:, 3:] /= np.linalg.norm(moved[:, 3:], axis=-1, keepdims=True)

@@ -142,7 +142,7 @@ class ForwardKinematicsResult:
     Attributes
     ----------
     pose : (..., 4, 4), last iterate, a rigid motion also when the solver failed; the guess where that overflowed.
-    converged : the lengths of ``pose`` agree with those asked for within the tolerance, and the pose is not singular.
+    converged : the lengths of ``pose`` agree with those requested within the tolerance, and the pose is not singular.
     iterations : iterations taken.
     residual : largest difference of a leg length [m].
     reason : why it did not converge, "" where it did.
@@ -184,7 +184,7 @@ def solve_forward_kinematics(
         the platform (millimetres), a guess beyond all measure.
     GroupError : an invalid guess.
 
-    Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` says why.
+    Lengths that no pose has, or a singular pose, are no error: ``converged`` is False and ``reason`` gives the cause.
     """
     require_legs(platform)
     if isinstance(platform, RotaryPlatform):

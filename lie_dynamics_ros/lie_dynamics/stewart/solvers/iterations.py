@@ -75,7 +75,7 @@ class LevenbergMarquardtOptions:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the iterations of a batch ended: unknowns, iterations (n,), index into `STOPS` (n,), poses on the way."""
+    """Last iterates of a batch: unknowns, iterations (n,), index into `STOPS` (n,), poses on the way."""
 
     x: Array
     iterations: npt.NDArray[np.int64]
@@ -198,7 +198,7 @@ class _Run:
 
 
 def _solve(matrices: Array, right: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Solve (n, k, k) systems; the flag (n,) says which could be solved with finite numbers."""
+    """Solve (n, k, k) systems; the flag (n,) marks those solved with finite numbers."""
     solved = np.asarray(np.isfinite(matrices).all(axis=(1, 2)) & np.isfinite(right).all(axis=1))
     step = np.zeros_like(right)
     try:

@@ -33,7 +33,7 @@ def new_memory(
 
     Raises
     ------
-    StewartError : ``max_steps`` below 1; a pose that is singular, where no branch can be told from another.
+    StewartError : ``max_steps`` below 1; a pose that is singular, where branches cannot be distinguished.
     GroupError, InputError : a matrix that is no pose.
     """
     memory = blank_memory(platform)

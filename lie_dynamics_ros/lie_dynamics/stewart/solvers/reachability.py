@@ -61,7 +61,7 @@ def check_place(platform: StewartPlatform, pose: npt.ArrayLike) -> None:
 
 
 def why_unreachable(platform: StewartPlatform, lengths: npt.ArrayLike) -> str:
-    """Say why no pose has the leg lengths (6,) [m], or return "" when this test cannot tell.
+    """Return why no pose has the leg lengths (6,) [m], or "" when this test cannot decide.
 
     Two legs with the base line and the platform line between them form a quadrilateral in space, closed or not; it can
     be closed only if no side is longer than the other three together. The test is necessary, not sufficient.

@@ -30,7 +30,7 @@ class Progress:
             self._stream.write("\n")
 
     def step(self, what: str) -> None:
-        """Count one step as done and say what it was."""
+        """Count one step as done and print what it was."""
         self._done += 1
         share = min(self._done / self._total, 1.0)
         seconds = time.monotonic() - self._start

@@ -27,7 +27,7 @@ from .kernels.path_following import ARRIVED, AT_SINGULARITY, follow
 
 
 class StopReason(Enum):
-    """How a cold start ended."""
+    """Outcome of a cold start."""
 
     ARRIVED = "arrived"
     """The pose has the lengths and is the end of the regular straight line in squared lengths from the home pose."""
@@ -54,7 +54,7 @@ class ColdStart:
     fraction : share of the path covered, 0 to 1.
     steps, iterations : proven steps and Newton corrections spent.
     home_pose : where the path began, (4, 4).
-    lengths : the lengths asked for, (6,) [m].
+    lengths : the lengths requested, (6,) [m].
     """
 
     platform: PointJointed
@@ -92,7 +92,7 @@ class ColdStart:
 
     @property
     def message(self) -> str:
-        """What happened, in a sentence."""
+        """The outcome, in a sentence."""
         if self.converged:
             return (
                 f"arrived in {self.steps} proven steps: continued from the home pose, straight in {self._line}; "

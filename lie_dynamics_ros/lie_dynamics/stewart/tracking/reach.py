@@ -118,7 +118,7 @@ def _anchor_of(memory: Array) -> Anchor:
 
 
 def _be_ambiguous(memory: Array) -> None:
-    """Make the memory one whose platform may be at several poses, as of now."""
+    """Make the memory one whose platform may be at several poses, from now on."""
     memory[nk.ANCHORED] = memory[nk.AGE] = 0.0
 
 

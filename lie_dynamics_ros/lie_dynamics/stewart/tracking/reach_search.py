@@ -22,7 +22,7 @@ _FLOOR = 0.3
 
 @dataclass(frozen=True)
 class Anchor:
-    """Where the platform may have been: a pose (4, 4), how long ago [s], and within which radius, in the norm [m]."""
+    """A possible past of the platform: a pose (4, 4), how long ago [s], and within which radius, in the norm [m]."""
 
     pose: Array
     age: float
@@ -47,7 +47,7 @@ class TwistBall:
         return cls(anchor.pose, float(reach + anchor.blur * (1.0 + memory[nk.SHIFT_SIZE] / radius)), float(angle))
 
     def holds(self, pose: Array, slack: float = 0.0, turn_slack: float = 0.0) -> bool:
-        """Tell whether a pose (4, 4) was in reach."""
+        """Return whether a pose (4, 4) was in reach."""
         turn = self.pose[:3, :3].T @ pose[:3, :3]
         gone = np.linalg.norm(pose[:3, 3] - self.pose[:3, 3])
         half = 0.5 * np.linalg.norm(turn - np.eye(3)) / np.sqrt(2.0)  # sine of half the angle

@@ -161,7 +161,7 @@ class TrackedPath:
 
 
 class TrackedPose:
-    """One tracked pose; what costs time is computed when it is asked for.
+    """One tracked pose; what costs time is computed when it is requested.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class TrackedPose:
 
     @property
     def status(self) -> TrackingStatus:
-        """What became of the lengths."""
+        """Outcome of the lengths."""
         return STATUS_OF_CODE[self._path._rows[self._row, tk.STATUS]]
 
     @property
@@ -329,7 +329,7 @@ class TrackedPose:
 
     @property
     def message(self) -> str:
-        """What happened, in a sentence."""
+        """The outcome, in a sentence."""
         return _message_for(self)
 
     def require(self) -> TrackedPose:
@@ -352,7 +352,7 @@ def _covariances(platform: StewartPlatform, rows: Array, leg_covariance: Array) 
 def _revived_path(
     rows: Array, platform: PointJointed, leg_covariance: Array, candidates: dict[int, PoseCandidates]
 ) -> TrackedPath:
-    """Build a path from what `TrackedPath.__reduce__` tells."""
+    """Build a path from the data of `TrackedPath.__reduce__`."""
     path = TrackedPath(rows.copy(), platform, leg_covariance)
     path._candidates.update(candidates)
     return path

@@ -9,7 +9,7 @@ from .kernels import tracker as tk
 
 
 class TrackingStatus(IntEnum):
-    """What is known of a pose, or why it is the last good one instead of that of the given lengths."""
+    """Certainty of a pose, or the reason why it is the last good one and not that of the given lengths."""
 
     TRACKED = tk.TRACKED
     """The pose belongs to the lengths; with a bound of the speed it is certified."""

@@ -39,9 +39,9 @@ class StewartTracker:
     are proven to stay regular: the pose is then ``continued``. With ``max_speed`` it is also ``certified`` when no
     other pose with these lengths was within reach at that speed since the last certified pose, whatever the path;
     otherwise the status is AMBIGUOUS, and ``candidates`` are the poses in reach (doc/stewart_tracking.md). When a
-    sample cannot be used, the result says why, its ``valid`` is False and its ``pose`` is the last good one; tracking
-    goes on from it. After OUT_OF_REACH a length, the time or ``max_speed`` was wrong, nobody knows which: nothing is
-    certified until `reset` tells a pose that is known.
+    sample cannot be used, the result gives the reason, its ``valid`` is False and its ``pose`` is the last good one;
+    tracking goes on from it. After OUT_OF_REACH a length, the time or ``max_speed`` was wrong, it is not known which:
+    nothing is certified until `reset` gets a known pose.
 
     For a `RotaryPlatform` all lengths, rates and accelerations are those of angles [rad], and the straight line is
     that in the angles (doc/stewart_tracking.md, "Rotary legs").
@@ -172,7 +172,7 @@ class StewartTracker:
         ------
         StewartError : arguments of a wrong shape, accelerations without rates, no ``dt`` or one below 0 where it is
             needed. Bad lengths do not raise: the
-            result's ``status`` and ``message`` tell, and its `~TrackedPose.require` raises.
+            result's ``status`` and ``message`` show, and its `~TrackedPose.require` raises.
         """
         block = self._block
         try:
@@ -208,7 +208,7 @@ class StewartTracker:
         accelerations: npt.ArrayLike | None,
         dt: float | None,
     ) -> int:
-        """Update with arguments that the kernels do not take as they are, or say what is wrong with them."""
+        """Update with arguments that the kernels do not take as they are, or raise with what is wrong with them."""
         memory, rows = self._memory, self._block._rows
         memory[_DT] = math.nan
         given = _vector(lengths, "lengths")
@@ -328,7 +328,7 @@ def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
 def _revived(
     platform: PointJointed, leg_covariance: Array, memory: Array, bounded: bool, anchors: list[Anchor], refuted: bool
 ) -> StewartTracker:
-    """Build a tracker from what `StewartTracker.__reduce__` tells."""
+    """Build a tracker from the data of `StewartTracker.__reduce__`."""
     made = object.__new__(StewartTracker)
     made.platform, made._leg_covariance, made._memory = platform, leg_covariance, memory
     made._bounded, made._anchors, made._refuted = bounded, anchors, refuted

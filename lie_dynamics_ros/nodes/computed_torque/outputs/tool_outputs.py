@@ -54,6 +54,6 @@ def describe_tool(core: ComputedTorqueCore, report: Report) -> None:
     if tool.share < 1.0:
         report.add(
             diagnostics.WARN,
-            f"the stiffness is brought down to {100.0 * tool.share:.2g} % of what is asked for in one direction: at "
+            f"the stiffness is brought down to {100.0 * tool.share:.2g} % of what is requested in one direction: at "
             f"this pose the loop carries natural frequencies up to {core.gains.tool.fastest:.0f} rad/s",
         )

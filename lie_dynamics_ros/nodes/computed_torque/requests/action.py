@@ -51,7 +51,7 @@ FEW = 100
 
 
 class TrajectoryAction:
-    """Takes goals, tells what becomes of them; what they come to is decided by the core's `goals`.
+    """Takes goals and reports their outcomes, which the core's `goals` decides.
 
     A goal is rejected where it shows at once that it cannot be followed; the reason is logged, as a rejection carries
     none. All others are accepted and read beside the executor; those that cannot be followed are aborted, with code and
@@ -166,7 +166,7 @@ class TrajectoryAction:
         return bool(self._to_cancel)
 
     def go_on(self, core: ComputedTorqueCore) -> None:
-        """Cancel goals, and tell what has become of them."""
+        """Cancel goals, and report their outcomes."""
         self._cancel_asked(core)
         results = core.goals.results
         while results:
@@ -253,7 +253,7 @@ def check_goal(core: ComputedTorqueCore, request: Any) -> None:
 
 
 def prepare_goal(core: ComputedTorqueCore, goal: Goal, request: Any) -> Prepared:
-    """Read and judge a goal; fills in all but its points. Raises MessageError, beside the executor."""
+    """Read and check a goal; fills in all but its points. Raises MessageError, beside the executor."""
     known = core.model.joint_names
     try:
         start, points = read_joint_trajectory(request.trajectory, JointMapping(known))

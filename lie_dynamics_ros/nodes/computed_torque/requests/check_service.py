@@ -1,4 +1,4 @@
-"""The service ~/check_trajectory: a trajectory judged and retimed, not followed."""
+"""The service ~/check_trajectory: a trajectory checked and retimed, not followed."""
 
 from __future__ import annotations
 

@@ -50,11 +50,11 @@ class TrajectoryInput:
         self._background.start(job)
 
     def due(self, core: ComputedTorqueCore) -> bool:
-        """Tell whether there may be something for `go_on` to do."""
+        """Return whether there may be something for `go_on` to do."""
         return bool(self._jobs) or (core.player is not None and bool(core.player.dropped))
 
     def go_on(self, core: ComputedTorqueCore) -> None:
-        """Take in what has been prepared, and tell what became of trajectories that waited."""
+        """Take in what has been prepared, and report the outcomes of trajectories that waited."""
         while self._jobs and self._jobs[0][0].done:
             job, then = self._jobs.popleft()
             then(job)

@@ -21,7 +21,7 @@ class ToolGains:
     kp, kd : ndarray, shape (6,)
         Of mode operational_space [1/s^2, 1/s], turning first.
     factor : float
-        By which its bandwidth is below what was asked for; 1 where it is not.
+        By which its bandwidth is below what was requested; 1 where it is not.
     fastest : float
         Largest natural frequency of mode impedance [rad/s].
     posture_kp, posture_kd : float

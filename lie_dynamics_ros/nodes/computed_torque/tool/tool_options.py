@@ -59,7 +59,7 @@ TOOL_SETTINGS = (
 
 @dataclass(frozen=True)
 class ToolOptions:
-    """What the modes that control a tool's pose are to do; numbers along six axes, turning first.
+    """Options of the modes that control a tool's pose; numbers along six axes, turning first.
 
     Attributes
     ----------

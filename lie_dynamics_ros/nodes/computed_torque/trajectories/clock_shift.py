@@ -1,4 +1,4 @@
-"""How much later, or sooner, desired motions are desired once it is known when efforts act. No messages in here."""
+"""Time shift of desired motions once the delay of efforts is known. No messages in here."""
 
 from __future__ import annotations
 

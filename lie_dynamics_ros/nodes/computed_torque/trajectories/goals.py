@@ -22,7 +22,7 @@ UNBOUNDED = -1.0
 
 
 TAKEN_OVER = "a later trajectory has taken over its joints"
-"""What is told of a goal that another one replaces; clients that stream goals hear it of each."""
+"""Result text of a goal that another one replaces; clients that stream goals get it for each."""
 
 
 class GoalError(MessageError):
@@ -93,7 +93,7 @@ def read_bounds(what: str, given: Sequence[Tolerance], names: Sequence[str], def
 
 @dataclass(eq=False)
 class Goal:
-    """A trajectory to follow, and what to tell of it.
+    """A trajectory to follow, and its reports.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Goal:
 
 
 class Result(NamedTuple):
-    """What became of a goal: its code, a text, and whether it was canceled."""
+    """Outcome of a goal: its code, a text, and whether it was canceled."""
 
     goal: Goal
     code: int
@@ -139,7 +139,7 @@ class Result(NamedTuple):
 
 @dataclass(eq=False)
 class Goals:
-    """Goals under way, and results that are to be told; the user takes these out."""
+    """Goals under way, and results to be sent; the user takes these out."""
 
     active: list[Goal] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
@@ -203,7 +203,7 @@ class Goals:
         return given_up
 
     def _follow(self, goal: Goal, stamp: int, held: bool, error: Array, rate: Array) -> bool:
-        """Go on with a goal that has begun; tell whether it has to be given up on the way."""
+        """Go on with a goal that has begun; return whether it has to be given up on the way."""
         assert goal.path is not None and goal.end is not None and goal.piece is not None
         if goal.ended is None:
             if held:

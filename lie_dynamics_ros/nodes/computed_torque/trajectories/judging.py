@@ -55,7 +55,7 @@ class Prepared:
     start : int
         [ns]; 0 for now.
     judge : TrajectoryJudge
-        Who judged it.
+        The validator that checked it.
     note : str
         What was changed or let pass; empty where nothing was.
     """

@@ -17,7 +17,7 @@ ALLOWED = "allow_nonzero_velocity_at_trajectory_end"
 
 
 def moves_at_its_end(points: JointPoints) -> bool:
-    """Tell whether the last point has a velocity."""
+    """Return whether the last point has a velocity."""
     return points.velocity is not None and bool((np.abs(points.velocity[-1]) > STILL).any())
 
 

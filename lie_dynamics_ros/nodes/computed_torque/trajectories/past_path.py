@@ -1,4 +1,4 @@
-"""Where desired motions came from, and the way back. No messages in here."""
+"""Past desired motions, and the way back. No messages in here."""
 
 from __future__ import annotations
 

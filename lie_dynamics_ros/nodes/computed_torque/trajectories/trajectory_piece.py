@@ -111,7 +111,7 @@ class Piece:
             self.segments[k, 1:] += added[1:]
 
     def path(self, rest: Array) -> JointPath:
-        """Return the motion as the library judges it, with the other joints where they rest (n,)."""
+        """Return the motion in the library's form, with the other joints where they rest (n,)."""
         return JointPath(self.joints, self.times, self.position, self.segments, rest, self.effort)
 
     def write(self, time: int, into: Desired) -> None:
@@ -136,7 +136,7 @@ class Piece:
 
 
 def _rests(now: Desired, joints: NDArray[np.intp], position: Array) -> bool:
-    """Tell whether joints (m,) are desired at rest at a position (m,)."""
+    """Return whether joints (m,) are desired at rest at a position (m,)."""
     away = (now.position[joints] - position, now.velocity[joints], now.acceleration[joints])
     return max(float(np.abs(x).max()) for x in away) < SAME
 

@@ -153,7 +153,7 @@ class TrajectoryPlayer:
         return self._last
 
     def holds(self, points: JointPoints | None) -> bool:
-        """Tell whether a trajectory is under way or waits."""
+        """Return whether a trajectory is under way or waits."""
         return any(x.points is points for x in (*self._pieces, *self._waiting))
 
     def add(
