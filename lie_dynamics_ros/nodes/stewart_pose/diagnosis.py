@@ -55,7 +55,10 @@ def describe_fusion(core: FusingCore, names: Sequence[str], report: Report, acti
     delays = [*zip(names, fused.delays, fused.delay_deviations, strict=True)]
     if core.fusion_options.inertial is not None:
         delays.append(("IMU", *fused.inertial_delay))
-    values["delays [ms]"] = ", ".join(f"{name} {1e3 * delay:.2f} +- {1e3 * s:.2f}" for name, delay, s in delays)
+    values["delays [ms]"] = ", ".join(
+        f"{name} {1e3 * delay:.2f} +- {1e3 * s:.2f}" if s < np.inf else f"{name} not known yet"
+        for name, delay, s in delays
+    )
     if active and core.lost:
         report.add(diagnostics.ERROR, f"lost: {core.lost}")
     if active and faults:

@@ -96,6 +96,19 @@ def test_the_delay_of_an_imu_is_found(late, expected):
     assert 0.0 < deviation < 1e-4 and (found[-1].delay_deviations < 2e-4).all()
 
 
+@pytest.mark.parametrize("late", [3e-3, -3e-3])
+def test_the_delay_of_an_imu_is_not_told_before_its_scales_and_alignment_are_known(late):
+    record = recording(np.random.default_rng(23), PLATFORM, 2000, late=late)
+    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(delay_deviation=3e-3))
+    told = []
+    for three in zip(record.lengths, record.gyroscope, record.accelerometer, strict=True):
+        told.append(fusion.update(*three, dt=DT).inertial_delay)
+    delays, deviations = np.array(told).T
+    assert np.isinf(deviations[:500]).all() and np.isfinite(deviations[-1]) and deviations[-1] < 3e-4
+    known = np.isfinite(deviations)
+    assert (np.abs(delays - late) < 3.0 * deviations)[known].all()
+
+
 def test_delays_of_further_sensors_are_found():
     rng = np.random.default_rng(22)
     sensors = [replace(sensor, delay_deviation=3e-3) for sensor in (WIRE, HINGE)]

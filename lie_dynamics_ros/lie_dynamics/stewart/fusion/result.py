@@ -15,6 +15,9 @@ NOT_FINITE, STUCK, DISAGREES = "not finite", "stuck", "disagrees"
 #: Standard deviation of a rotation from which on an estimate counts as lost [rad].
 _MOST_TURN = 0.1
 _TOO_MANY = 3
+#: Deviation of scales and turns of a gyroscope [1, rad] from which on a delay is told from them, and the delay that
+#: looks like one of them in motions to and fro, over it [s].
+_KNOWN_SKEW, _SKEW_TIME = 1e-3, 0.3
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,15 @@ class FusedPose:
 
     @property
     def inertial_delay(self) -> tuple[float, float]:
-        """Delay of the IMU and its standard deviation [s]."""
+        """Delay of the IMU and its standard deviation [s].
+
+        That is infinite while scales and turns of the gyroscope are too uncertain to be told from a delay.
+        """
+        if not self.late:
+            return 0.0, 0.0
         delays, covariance = self._delays
-        return (float(delays[-1]), float(np.sqrt(covariance[-1, -1]))) if self.late else (0.0, 0.0)
+        first = len(self.error_covariance) - mk.N_INERTIAL + mk.GYRO_MATRIX
+        skew = float(np.sqrt(np.diagonal(self.error_covariance)[first : first + 9].max())) if self.inertial else 0.0
+        known = float(np.sqrt(covariance[-1, -1]))
+        wide = skew > _KNOWN_SKEW and known > 0.0
+        return float(delays[-1]), float(np.inf if wide else np.hypot(known, _SKEW_TIME * skew * (known > 0.0)))
