@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize, root
 
-from lie_dynamics_ros.lie_dynamics import stewart
+from lie_dynamics_ros.lie_dynamics import mechanism, stewart
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
-from lie_dynamics_ros.lie_dynamics.lie import se3
+from lie_dynamics_ros.lie_dynamics.lie import se3, so3
 from lie_dynamics_ros.lie_dynamics.stewart import (
     OffsetPlatform,
     StewartError,
@@ -17,6 +17,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     poses_near,
     reference_platform,
 )
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.any_platform import any_platform
 
 POINTS = reference_platform(leg_limits=(0.3, 0.9))
 
@@ -203,3 +204,104 @@ def test_what_is_refused(rng):
     with pytest.raises(StewartError, match="expected"):
         good.at(near_home(rng, 2))
     assert good.leg_lengths(near_home(rng, 0)).shape == (0, 6)
+
+
+def screwed(rng):
+    """Leads of both hands and none, on skewed axes."""
+    bare = skewed(rng)
+    leads = [0.005, -0.01, 0.02, 0.0, -0.02, 0.004]
+    return OffsetPlatform(
+        bare.points, bare.base_axes, bare.platform_axes, bare.base_offsets, bare.platform_offsets, leads
+    )
+
+
+def half_turns(platform, T):
+    """Lengths and twists: hinges found by a minimiser; the leg's upper half is turned until it fits its joint."""
+    s, t = platform.base_axes, platform.platform_axes @ T[:3, :3].T
+    B = POINTS.platform_points @ T[:3, :3].T + T[:3, 3]
+    lengths, twists = np.zeros((2, 6))
+    for k in range(6):
+
+        def foot(x, k=k):
+            return on_circle(POINTS.base_points[k], s[k], 1.0, x), on_circle(B[k], t[k], 1.0, x)
+
+        def ends(x, k=k):
+            (lower, _), (_, upper) = foot(x[0]), foot(x[1])
+            A, a, b = POINTS.base_points[k], platform.base_offsets[k], platform.platform_offsets[k]
+            return A + a * (lower - A), B[k] + b * (upper - B[k]), lower - A, upper - B[k]
+
+        def conditions(x, k=k):
+            C, D, n, m = ends(x)
+            return [(D - C) @ np.cross(s[k], n), (D - C) @ np.cross(t[k], m)]
+
+        def towards(point, axis, goal):
+            zero, quarter = on_circle(point, axis, 1.0, 0.0) - point, on_circle(point, axis, 1.0, np.pi / 2) - point
+            return np.arctan2((goal - point) @ quarter, (goal - point) @ zero)
+
+        A = POINTS.base_points[k]
+        x = root(conditions, [towards(A, s[k], B[k]), towards(B[k], t[k], A)], tol=1e-15).x
+        C, D, n, m = ends(x)
+        u = (D - C) / np.linalg.norm(D - C)
+        lengths[k] = np.linalg.norm(D - C)
+        e, f = np.cross(s[k], n), np.cross(t[k], m)
+
+        def turned(angle, e=e, u=u, f=f):
+            return so3.exp(angle * u) @ e @ np.cross(u, f)
+
+        grid = np.linspace(0.0, 2.0 * np.pi, 60)
+        signs = [turned(x) for x in grid]
+        zeros = [brentq(turned, *grid[j : j + 2], xtol=1e-14) for j in range(59) if signs[j] * signs[j + 1] < 0.0]
+        twists[k] = next(x for x in zeros if so3.exp(x * u) @ e @ f > 0.0)
+    return lengths, twists
+
+
+def test_screws_lengthen_legs_by_the_twist_of_their_joints(rng):
+    platform = screwed(rng)
+    _, start = half_turns(platform, POINTS.home_pose)
+    bare = OffsetPlatform(
+        POINTS, platform.base_axes, platform.platform_axes, platform.base_offsets, platform.platform_offsets
+    )
+    assert platform.leg_lengths(POINTS.home_pose) == pytest.approx(bare.leg_lengths(POINTS.home_pose), abs=1e-14)
+    largest = 0.0
+    for T in near_home(rng, 4):
+        lengths, twists = half_turns(platform, T)
+        twists = np.angle(np.exp(1j * (twists - start)))
+        expected = lengths - platform.screw_leads * twists / (2.0 * np.pi)
+        assert platform.leg_lengths(T) == pytest.approx(expected, abs=1e-10)
+        largest = max(largest, np.abs(expected - lengths).max())
+    assert largest > 1e-4
+
+
+def test_poses_and_rates_with_screws(rng):
+    platform, T = screwed(rng), near_home(rng, 8)
+    found = poses_near(platform, platform.leg_lengths(T), POINTS.home_pose)
+    assert np.abs(found - T).max() < 1e-10
+    h, twist = 1e-6, rng.normal(size=6)
+    for frame, moved in (
+        ("body", lambda x: T @ se3.exp(x * twist)),
+        ("spatial", lambda x: se3.exp(x * twist) @ T),
+        ("aligned", lambda x: se3.from_parts(so3.exp(x * twist[:3]) @ T[:, :3, :3], T[:, :3, 3] + x * twist[3:])),
+    ):
+        rates = (platform.leg_lengths(moved(h)) - platform.leg_lengths(moved(-h))) / (2 * h)
+        assert platform.leg_rates(T, twist, frame) == pytest.approx(rates, abs=1e-8)
+
+
+def test_screws_in_files_and_where_there_are_none(rng):
+    platform = screwed(rng)
+    again = OffsetPlatform.from_yaml(platform.to_yaml())
+    T = near_home(rng, 2)
+    assert np.array_equal(again.screw_leads, platform.screw_leads)
+    assert again.leg_lengths(T) == pytest.approx(platform.leg_lengths(T), abs=1e-14)
+    with pytest.raises(StewartError, match=r"screw_leads.*poses_near"):
+        any_platform(platform.to_yaml())
+    with pytest.raises(LieDynamicsError, match="without screw_leads"):
+        mechanism("6-UCU", geometry=platform)
+    with pytest.raises(StewartError, match="screw_leads"):
+        platform.at(POINTS.home_pose)
+    with pytest.raises(StewartError, match="screw_leads"):
+        calibrate(platform, T, platform.leg_lengths(T), length_sigma=1e-5)
+    with pytest.raises(StewartError, match="screw_leads: a lead, or six"):
+        OffsetPlatform(POINTS, [1, 0, 0], [0, 1, 0], 0.0, 0.0, [0.1, np.nan, 0, 0, 0, 0])
+    homeless = StewartPlatform(POINTS.base_points, POINTS.platform_points)
+    with pytest.raises(StewartError, match="a home pose is expected"):
+        OffsetPlatform(homeless, [1, 0, 0], [0, 1, 0], 0.0, 0.0, 0.005)

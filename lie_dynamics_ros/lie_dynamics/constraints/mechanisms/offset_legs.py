@@ -112,7 +112,7 @@ def offset_legs(
     Raises
     ------
     DescriptionError
-        For what is no dimension, and where there is no home pose.
+        For what is no dimension, screw leads, and where there is no home pose.
     StewartError
         Where a leg points along a first axis at home.
     """
@@ -122,6 +122,8 @@ def offset_legs(
     T = home_of(geometry, home, "offset_legs")
     if isinstance(geometry, StewartPlatform):
         geometry = OffsetPlatform.square_at(geometry, T, base_offset, platform_offset)
+    if geometry.has_screws:
+        raise DescriptionError("offset_legs: geometry: its legs turn freely here, without screw_leads")
     C, D = geometry.feet(T)
     ends = D @ T[:3, :3].T + T[:3, 3]
     back = (C - T[:3, 3]) @ T[:3, :3]

@@ -10,12 +10,19 @@ distance of a point on one circle to a point on the other to be stationary. Henc
 - the length is the distance of two circles, the least one where ``n`` and ``m`` point towards the other end;
 - it changes with the pose as if ``C`` were fixed in the base and ``D`` in the platform (envelope theorem), and with
   ``A``, ``B``, ``a`` and ``b`` likewise.
+
+A leg that is a screw in a nut, one held by the joint below and the other by that above, does not turn freely: where
+the joints twist by ``psi`` against each other the length grows by ``lead psi / 2 pi`` without the motor. ``psi`` is the
+angle from ``e = s x n`` to ``f = t x m`` about the leg ``u``; its rate is
+``w . u + (dm) (t . u) - (dn) (s . u)``, ``w`` that of the platform and ``dn``, ``dm`` those of ``n`` and ``m`` about
+their axes, from the two conditions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +37,7 @@ from . import inverse_kinematics as ik
 from .checks import N_LEGS, as_directions
 from .inverse_kinematics import TwistFrame
 from .platform import StewartPlatform, require_platform
-from .yaml_files import UNIVERSAL_KEYS, read_yaml
+from .yaml_files import LEADS, UNIVERSAL_KEYS, read_yaml
 
 #: Newton's method doubles the digits of the angles: after a step below the first number what is left is round-off.
 _SMALL, _SETTLED, _ITERATIONS = 1e-9, 1e-6, 20
@@ -53,14 +60,18 @@ class OffsetPlatform(Drawn):
         Of those fixed in the platform, in {B}.
     base_offsets, platform_offsets : float or array-like, shape (6,)
         Distance of the first and the second axis [m], 0 or more.
+    screw_leads : float or array-like, shape (6,)
+        How far the platform's end of a leg goes away from the base's where it makes one turn, right-handed about the
+        way from base to platform, and the motor stands still [m]; negative for threads of the other hand. 0 for a leg
+        that turns freely about itself.
 
-    A leg turns freely about itself. Its length is the distance of its ends on the two second axes [m], to which it is
-    perpendicular.
+    The length of a leg is the distance of its ends on the two second axes [m], to which it is perpendicular; with a
+    screw lead what its motor tells of that, which is the distance in the home pose.
 
     Raises
     ------
     StewartError
-        For wrong shapes, axes without direction, offsets below zero.
+        For wrong shapes, axes without direction, offsets below zero, and screw leads without a home pose.
     """
 
     points: StewartPlatform
@@ -68,6 +79,8 @@ class OffsetPlatform(Drawn):
     platform_axes: Array
     base_offsets: Array
     platform_offsets: Array
+    screw_leads: Array
+    _untwisted: Array = field(init=False, repr=False)  # angles from e to f in the home pose
 
     def __init__(
         self,
@@ -76,6 +89,7 @@ class OffsetPlatform(Drawn):
         platform_axes: npt.ArrayLike,
         base_offsets: npt.ArrayLike,
         platform_offsets: npt.ArrayLike,
+        screw_leads: npt.ArrayLike = 0.0,
     ) -> None:
         require_platform(points, "points")
         object.__setattr__(self, "points", points)
@@ -83,6 +97,18 @@ class OffsetPlatform(Drawn):
         object.__setattr__(self, "platform_axes", as_directions(platform_axes, "platform_axes"))
         object.__setattr__(self, "base_offsets", _offsets(base_offsets, "base_offsets"))
         object.__setattr__(self, "platform_offsets", _offsets(platform_offsets, "platform_offsets"))
+        object.__setattr__(self, "screw_leads", _six(screw_leads, "screw_leads", "a lead", -LARGEST))
+        object.__setattr__(self, "_untwisted", np.zeros(N_LEGS))
+        if self.has_screws:
+            if points.home_pose is None:
+                raise StewartError(f"{LEADS}: a home pose is expected, in which motors tell the distances")
+            self.feet(points.home_pose)
+            object.__setattr__(self, "_untwisted", self._twists(points.home_pose, self._circles(points.home_pose)))
+
+    @property
+    def has_screws(self) -> bool:
+        """Whether legs change their lengths by turning."""
+        return bool(self.screw_leads.any())
 
     @property
     def home_pose(self) -> Array | None:
@@ -136,7 +162,8 @@ class OffsetPlatform(Drawn):
 
     def to_yaml(self) -> str:
         """Return YAML text from which `from_yaml` builds the same platform."""
-        lines = ["universal_joints:", *(f"  {key}: {getattr(self, key).tolist()}" for key in UNIVERSAL_KEYS)]
+        keys = (*UNIVERSAL_KEYS, LEADS) if self.has_screws else UNIVERSAL_KEYS
+        lines = ["universal_joints:", *(f"  {key}: {getattr(self, key).tolist()}" for key in keys)]
         return self.points.to_yaml() + "\n".join(lines) + "\n"
 
     def feet(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
@@ -156,14 +183,22 @@ class OffsetPlatform(Drawn):
             )
         return C, D
 
-    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def stationary_feet(
         self, T: Array, points: tuple[Array, Array] | None = None
     ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
         """Return `feet` for an array (..., 4, 4), and where they are (..., 6); the others have no meaning.
 
-        With `points` (6, 3) on base and platform in place of its own.
+        With `points` (6, 3) on base and platform in place of its own; raises StewartError for them with screw leads.
         """
+        if points is not None and self.has_screws:
+            raise StewartError(f"{LEADS}: legs whose joints are to be calibrated turn freely, 0 is expected")
+        found = self._circles(T, points)
+        A, on_platform = (self.points.base_points, self.points.platform_points) if points is None else points
+        a, b = self.base_offsets[:, None], self.platform_offsets[:, None]
+        return A + a * found.n, on_platform + b * (found.m @ T[..., :3, :3]), found.good
+
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
+    def _circles(self, T: Array, points: tuple[Array, Array] | None = None) -> _Circles:
         A, on_platform = (self.points.base_points, self.points.platform_points) if points is None else points
         a, b = self.base_offsets[:, None], self.platform_offsets[:, None]
         B = ik.platform_arms(on_platform, T) + T[..., None, :3, 3]
@@ -181,7 +216,54 @@ class OffsetPlatform(Drawn):
             if not ((np.abs(turn_n) > _SMALL) | (np.abs(turn_m) > _SMALL)).any():
                 break
         good = (far > 0.0) & (near > 0.0) & (determinant > 0.0) & (np.abs(turn_n) + np.abs(turn_m) < _SETTLED)
-        return A + a * n, on_platform + b * (m @ T[..., :3, :3]), good[..., 0]
+        both = a * together, b * together
+        return _Circles(s, t, n, m, across_n, across_m, far, near, *both, determinant, good[..., 0])
+
+    def _twists(self, T: Array, found: _Circles) -> Array:
+        """Return the angles from e to f about the legs (..., 6) [rad], less those in the home pose, -pi to pi."""
+        _, units = ik.leg_units(self._ways(T, found))
+        e, f = found.across_n, found.across_m
+        angle = np.arctan2(_dot(np.cross(e, f), units), _dot(e, f))[..., 0] - self._untwisted
+        return np.asarray(np.arctan2(np.sin(angle), np.cos(angle)))
+
+    def _ways(self, T: Array, found: _Circles) -> Array:
+        points = self.points
+        ways = ik.platform_arms(points.platform_points, T) + T[..., None, :3, 3] - points.base_points
+        return np.asarray(ways + self.platform_offsets[:, None] * found.m - self.base_offsets[:, None] * found.n)
+
+    def told(self, T: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """Return lengths (..., 6), their Jacobian of body twists (..., 6, 6), and where they are (..., 6)."""
+        points, found = self.points, self._circles(T)
+        C = points.base_points + self.base_offsets[:, None] * found.n
+        R = T[..., :3, :3]
+        D = points.platform_points + self.platform_offsets[:, None] * (found.m @ R)
+        there = found.good[..., None]
+        C, D = np.where(there, C, 0.0), np.where(there, D, 0.0)
+        ways = ik.leg_vectors(C, D, T)
+        lengths = ik.norms(ways)
+        good = np.asarray(found.good & (lengths > 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            units = (ways / lengths[..., None]) @ R
+        rows = np.concatenate([np.cross(D, units), units], axis=-1)
+        if self.has_screws:
+            pitch = self.screw_leads / (2.0 * np.pi)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                lengths = lengths - pitch * self._twists(T, found)
+                rows = rows - pitch[:, None] * self._twist_rows(T, found, C, D, units)
+        return lengths, rows, good
+
+    def _twist_rows(self, T: Array, found: _Circles, C: Array, D: Array, units: Array) -> Array:
+        """Return the Jacobian of the twists, of body twists (..., 6, 6); all but C in the axes of the platform."""
+        R = T[..., :3, :3]
+        seen = (C - T[..., None, :3, 3]) @ R
+        e, f = found.across_n @ R, found.across_m @ R
+        first = np.concatenate([np.cross(D, e), e], axis=-1)
+        second = -np.concatenate([np.cross(seen, f), f], axis=-1)
+        dn = (found.near * first + found.b_together * second) / found.determinant
+        dm = (found.far * second + found.a_together * first) / found.determinant
+        rows = dm * _dot(self.platform_axes, units) - dn * _dot(found.s @ R, units)
+        rows[..., :3] += units
+        return np.asarray(rows)
 
     def on(
         self,
@@ -194,17 +276,28 @@ class OffsetPlatform(Drawn):
             own if turn is None else own @ so3.check(turn, "turn").real.T
             for own, turn in ((self.base_axes, base_turn), (self.platform_axes, platform_turn))
         )
-        return OffsetPlatform(points, base, platform, self.base_offsets, self.platform_offsets)
+        return OffsetPlatform(points, base, platform, self.base_offsets, self.platform_offsets, self.screw_leads)
 
     def leg_lengths(self, pose: npt.ArrayLike) -> Array:
         """Return the lengths of the legs (inverse kinematics), (..., 4, 4) -> (..., 6) [m]; errors as `feet`."""
         C, D = self.feet(pose)
-        return ik.norms(ik.leg_vectors(C, D, ik.as_pose(pose)))
+        T = ik.as_pose(pose)
+        return self.told(T)[0] if self.has_screws else ik.norms(ik.leg_vectors(C, D, T))
 
     def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
         """Return d(lengths)/d(twist) as `StewartPlatform.jacobian`, (..., 4, 4) -> (..., 6, 6); errors as `feet`."""
         C, D = self.feet(pose)
-        return ik.jacobian(C, D, ik.as_pose(pose), frame)
+        T = ik.as_pose(pose)
+        matrix = ik.jacobian(C, D, T, frame)
+        if self.has_screws:
+            rows = self.told(T)[1]
+            if frame == "spatial":
+                rows = rows @ se3.Ad(se3.inverse(T))
+            elif frame == "aligned":
+                back = np.swapaxes(T[..., :3, :3], -1, -2)
+                rows = np.concatenate([rows[..., :3] @ back, rows[..., 3:] @ back], axis=-1)
+            return np.asarray(rows)
+        return matrix
 
     def leg_rates(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
         """Return the rates of the lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
@@ -230,13 +323,33 @@ class OffsetPlatform(Drawn):
     def at(self, pose: npt.ArrayLike) -> StewartPlatform:
         """Return the platform on point joints at the feet of a pose (4, 4).
 
-        In this pose it has the same lengths, rates, Jacobian and forces; nowhere else.
+        In this pose it has the same lengths, rates, Jacobian and forces; nowhere else. Not with screw leads, of which
+        point joints know nothing: StewartError.
         """
+        if self.has_screws:
+            raise StewartError(f"{LEADS}: point joints have none, 0 is expected")
         C, D = self.feet(pose)
         if C.ndim != 2:
             raise StewartError(f"pose has shape {np.shape(pose)}, expected (4, 4)")
         limits = self.points.leg_limits
         return StewartPlatform(C, D, limits, home_pose=self.points.home_pose, allow_singular=True)
+
+
+class _Circles(NamedTuple):
+    """Where the second axes stand: quantities of the two conditions, vectors in {N}."""
+
+    s: Array
+    t: Array
+    n: Array
+    m: Array
+    across_n: Array
+    across_m: Array
+    far: Array
+    near: Array
+    a_together: Array
+    b_together: Array
+    determinant: Array
+    good: npt.NDArray[np.bool_]
 
 
 def _dot(x: Array, y: Array) -> Array:
@@ -258,9 +371,13 @@ def _towards(axis: Array, way: Array) -> Array:
 
 
 def _offsets(value: npt.ArrayLike, name: str) -> Array:
+    return _six(value, name, "a distance of 0 or more", 0.0)
+
+
+def _six(value: npt.ArrayLike, name: str, what: str, least: float) -> Array:
     array = numbers(value)
-    if array.shape not in ((), (N_LEGS,)) or not ((array >= 0.0) & (array <= LARGEST)).all():
-        raise StewartError(f"{name}: a distance of 0 or more, or six, are expected [m], got {value!r}", name=name)
+    if array.shape not in ((), (N_LEGS,)) or not ((array >= least) & (array <= LARGEST)).all():
+        raise StewartError(f"{name}: {what}, or six, are expected [m], got {value!r}", name=name)
     array = np.array(np.broadcast_to(array, (N_LEGS,)))
     array.flags.writeable = False
     return array

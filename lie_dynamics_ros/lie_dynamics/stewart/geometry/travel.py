@@ -142,11 +142,9 @@ def motors_and_volumes(
         matrix = ik.jacobian(platform.tips(np.nan_to_num(there)), platform.platform_points, poses)
         return there, np.linalg.det(matrix)
     if isinstance(platform, OffsetPlatform):
-        feet, tops, good = platform.stationary_feet(poses)
-        legs = np.where(good, ik.norms(ik.leg_vectors(feet, tops, poses)), np.nan)
+        legs, matrix, good = platform.told(poses)
         whole = np.asarray(good.all(axis=-1))
-        matrix = np.where(whole[..., None, None], ik.jacobian(feet, tops, poses), np.eye(N_LEGS))
-        return legs, np.linalg.det(matrix)
+        return np.where(good, legs, np.nan), np.linalg.det(np.where(whole[..., None, None], matrix, np.eye(N_LEGS)))
     return platform.leg_lengths(poses), np.linalg.det(platform.jacobian(poses))
 
 

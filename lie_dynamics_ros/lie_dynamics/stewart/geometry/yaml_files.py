@@ -19,6 +19,7 @@ and for an `OffsetPlatform` what is at each end of its legs, for all or leg by l
       platform_axes: [[x, y, z], ...]       # in the platform
       base_offsets: 0.03                    # distance of the two axes; or six
       platform_offsets: [0.03, ...]
+      screw_leads: 0.005                    # optional: longer by one turn of the upper end, right-handed; or six
 
 or for a `RotaryPlatform` its servos, whose circles have their centres at the base points::
 
@@ -52,6 +53,8 @@ from .point_patterns import horn_directions, semi_regular_points
 POINT_KEYS = ("base_points", "platform_points")
 _DESIGN_KEYS = ("base_radius", "platform_radius", "base_half_angle", "platform_half_angle")
 _POSE_KEYS = ("position", "quaternion", "rotation")
+#: Name of what a leg's length changes by where it turns.
+LEADS = "screw_leads"
 UNIVERSAL_KEYS = ("base_axes", "platform_axes", "base_offsets", "platform_offsets")
 ROTARY_KEYS = ("axes", "zero_directions", "horns", "rods", "home_angles", "angle_limits")
 _PATTERN_KEYS = ("pattern", "facing")
@@ -99,10 +102,11 @@ def read_yaml(source: str | PathLike[str], kind: str = "") -> dict[str, Any]:
         top.need(POINT_KEYS, "six rows of x, y, z; or semi_regular")
         arguments |= {key: metre * top.numbers(key, None) for key in POINT_KEYS}
     if kind == "universal_joints":
-        joints = top.need((kind,), "of an OffsetPlatform").section(kind, UNIVERSAL_KEYS)
+        joints = top.need((kind,), "of an OffsetPlatform").section(kind, (*UNIVERSAL_KEYS, LEADS))
         joints.need(UNIVERSAL_KEYS, "directions, lengths")
-        units = {"base_offsets": metre, "platform_offsets": metre}
-        arguments[kind] = {key: units.get(key, 1.0) * joints.numbers(key, None) for key in UNIVERSAL_KEYS}
+        units = {"base_offsets": metre, "platform_offsets": metre, LEADS: metre}
+        there = [key for key in (*UNIVERSAL_KEYS, LEADS) if key in joints]
+        arguments[kind] = {key: units.get(key, 1.0) * joints.numbers(key, None) for key in there}
     elif kind == "rotary_legs":
         legs = top.need((kind,), "of a RotaryPlatform").section(kind, (*_PATTERN_KEYS, *ROTARY_KEYS))
         arguments[kind] = _rotary_legs(legs, arguments["base_points"], metre, radian)

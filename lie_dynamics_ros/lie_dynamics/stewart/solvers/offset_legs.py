@@ -113,13 +113,7 @@ def distinct(poses: Array, unit: float) -> Array:
 
 def _equations(platform: OffsetPlatform, lengths: Array, poses: Array) -> tuple[Array, Array]:
     """Return errors of lengths (n, 6), infinite where there are none, and their Jacobian (n, 6, 6)."""
-    C, D, good = platform.stationary_feet(poses)
-    legs = ik.leg_vectors(np.where(good[..., None], C, 0.0), np.where(good[..., None], D, 0.0), poses)
-    own = ik.norms(legs)
-    good &= own > 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        units = (legs / own[..., None]) @ poses[:, :3, :3]
-    rows = np.concatenate([np.cross(np.where(good[..., None], D, 0.0), units), units], axis=-1)
+    own, rows, good = platform.told(poses)
     there = np.asarray(good.all(axis=1))
     return np.where(there[:, None], own - lengths, np.inf), np.where(there[:, None, None], rows, 0.0)
 
