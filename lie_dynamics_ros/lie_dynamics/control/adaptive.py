@@ -57,7 +57,8 @@ class AdaptiveController:
     memory : float
         Time over which `observe` looks back [s]; with 0 it does nothing.
     effort_scale : array-like, shape () or (nv,)
-        What is much for a joint, such as its limit [N m, N]: by it the joints' equations are compared.
+        What is much for a joint, such as its limit [N m, N]: by it the joints' equations are compared, but for very
+        light joints.
 
     Attributes
     ----------
@@ -65,6 +66,8 @@ class AdaptiveController:
         Estimated pseudo-inertias of the bodies that learn.
     gamma : float
         May be changed; the proof above holds while it stays or falls.
+    rotors : ndarray, shape (nv,)
+        Inertias of rotors that act besides those of the model [kg m^2, kg]: `observe` takes them for known.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class AdaptiveController:
         self.gamma = float(gamma)
         chosen = range(model.n_bodies) if bodies is None else [model._moving(b).body for b in bodies]
         self.bodies = tuple(sorted(set(int(b) for b in chosen)))
+        self.rotors = np.zeros(model.nv)
         self._start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
         self._chosen = np.array(self.bodies, dtype=np.int64)
         self.set = InertiaSet(self._start[self._chosen], float(payload), float(reach))
@@ -213,7 +217,7 @@ class AdaptiveController:
         x, v = np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64)
         more = self._still if shift is None else shift
         present = self._parameters[self._chosen]
-        slope = self._prediction.move(x, v, effort, more, period, present, self._coordinates)
+        slope = self._prediction.move(x, v, effort, more, period, present, self._coordinates, self.rotors)
         if slope is None:
             return
         self._slope[self._chosen] = slope

@@ -17,6 +17,7 @@ from ..model.user_joints import extend
 from .kernels.momentum import momentum_terms
 from .kernels.prediction import update
 from .passivity import armature
+from .robots import mass_matrix
 
 PREDICTION_RATE = 87.5
 """Of learning where equations are plenty [1/s], for all entries of R: slower, pushes are forgotten too late."""
@@ -34,6 +35,10 @@ TIE = 0.02
 """How much equations of joints at rest count while another joint moves, over those of joints that move."""
 DOUBT = 1.0
 """Weight in epsilon of the square that the best fit leaves: what is shown no better than that is hardly learned."""
+LARGEST_ACCELERATION = 1e4
+"""Efforts that would accelerate a joint more are not compared with its scale, but with that [rad/s^2, m/s^2]."""
+LIGHT_POSES = 16
+"""Random ones in which the least inertia of each joint is looked for."""
 FILTER = 10.0
 """How many times shorter than the memory the time of the filter is."""
 
@@ -84,7 +89,8 @@ class MomentumPrediction:
         self.model, self.memory, self.friction = model, memory, np.zeros((n, 2))
         self._places = np.full(model.n_bodies, -1, dtype=np.int64)
         self._places[bodies] = 10 * np.arange(k)
-        self._given, self._weight, self._armature = parameters.copy(), 1.0 / scale, armature(model)
+        self._given, self._armature = parameters.copy(), armature(model)
+        self._weight = 1.0 / np.minimum(scale, LARGEST_ACCELERATION * _lightest(model))
         self.scale = scale
         self._parameters = np.ascontiguousarray(np.swapaxes(_turned(factor), 1, 2))  # of coordinates
         self._coordinates = np.linalg.inv(self._parameters)
@@ -113,6 +119,7 @@ class MomentumPrediction:
         period: float,
         parameters: Array,
         estimates: Array,
+        rotors: Array | float = 0.0,
     ) -> Array | None:
         """Take in what happened since the last state; return by what slope (k, 10) over parameters estimates move.
 
@@ -130,6 +137,8 @@ class MomentumPrediction:
             Present ones of the bodies.
         estimates : ndarray, shape (k, 4, 4)
             The same as coordinates Z of `InertiaSet`.
+        rotors : ndarray, shape (nv,), optional
+            Inertias of rotors beside the armature of the model [kg m^2, kg].
 
         Returns
         -------
@@ -150,6 +159,7 @@ class MomentumPrediction:
         known, self._now, self._known = self._known, now, True
         if not known or effort is None or period <= 0.0:
             return None
+        effort = effort - rotors * (qd - self._velocity[before]) / period
         row, left, root, nearest, numbers = self._rooms
         turn, values, stiff, slope = self._stiff
         share = period / self.memory
@@ -163,6 +173,7 @@ class MomentumPrediction:
         )  # fmt: skip
         if done != 1:
             return None
+        self.friction /= (self._weight * self.scale)[:, None]
         self._left = float(numbers[7])
         size = math.sqrt(float(slope @ slope))
         if not math.isfinite(size + self._left):
@@ -170,6 +181,13 @@ class MomentumPrediction:
             return None
         step = min(LARGEST_STEP, PREDICTION_RATE * period, LONGEST / max(size, LONGEST))
         return np.asarray(step * (slope.reshape(-1, 1, 10) @ self._coordinates).reshape(-1, 10))
+
+
+def _lightest(model: Model) -> Array:
+    """Return the least inertia (nv,) that each joint moves in some random poses; infinite where that is nothing."""
+    rng = np.random.default_rng(0)
+    least = np.min([np.diagonal(mass_matrix(model, model.random(rng))) for _ in range(LIGHT_POSES)], axis=0)
+    return np.where(least > 0.0, least, np.inf)
 
 
 def _turned(factor: Array) -> Array:

@@ -362,7 +362,8 @@ class Answering(TimedLoop):
             acted = self._drive_history.mean(before, answer.stamp, self.lead - 5e8 * self._laws.gains.usual)
             acting, friction = answer.total + answer.wrench, answer.law.friction
             self._drive_history.add(answer.stamp, acting if friction is None else acting - friction)
-            self._drives.update(self.dynamics, answer.position, answer.velocity, answer.desired.velocity, acted, period)
+            known, q, qd = self._laws.known(answer.mode), answer.position, answer.velocity
+            self._drives.update(known, q, qd, answer.desired.velocity, acted, period)
             if (self._drives.state.found != self._floored).any():
                 self._suit_gains()
         if within(answer.velocity, self._thrown) != 1:

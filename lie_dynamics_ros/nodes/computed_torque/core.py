@@ -24,6 +24,7 @@ from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import forward_dynamics, gravity_force
 from .answering import PATH_MODES
+from .drive_estimate import DriveEstimate
 from .following import Following
 from .gains import LoopReport, examine
 from .guard import Guard
@@ -129,6 +130,9 @@ class ComputedTorqueCore(Following):
         if before is not None and before._last is not None and dynamics is not before.dynamics:
             step = gravity_force(dynamics, self._position) - before.gravity(self._position)
             self._drives = self._drives.beside(step)
+        begins = before is not None and not same_mode and options.mode in PATH_MODES
+        if before is not None and begins and "adaptive" in (before.options.mode, options.mode):
+            self._drives = DriveEstimate(self._drives.scale, self.friction is not None)  # found beside another model
         laws.drives, laws.finds = (self._drives if self.motors is None else None), options.learn_drives
         if before is not None and keeps and before.options.numbers["ki"] == options.numbers["ki"]:
             laws.pid.integral = before._laws.pid.integral

@@ -22,13 +22,17 @@ from .gains import Gains
 from .stopping import StopMotion
 from .trajectories.trajectory_player import Desired
 
-LEARNING_MODES = ("computed_torque", "passivity_based")
+LEARNING_MODES = ("computed_torque", "passivity_based", "adaptive")
 """Modes that find what the model does not know of the drives."""
+CARRYING_USES = 8
+"""For how many states what mode adaptive carries is taken as it was, as a model of it takes a while to make."""
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
 FAR_BEHIND = 0.01
 """Error from which on mode computed_torque takes the model for wrong: its feedback is weaker than others' [rad, m]."""
+SAGGING = 0.02
+"""The same of mode adaptive: joints sag until it has found what is carried [rad, m]."""
 RUN_AHEAD = 2e-3
 """How far ahead of its motion a joint says that known friction is less [rad, m]."""
 DOUBT, TRUST = 50.0, 0.5
@@ -92,7 +96,10 @@ class Laws:
         self._differ = False  # whether rates of damping differ between joints
         self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
+        self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
+        self._uses = 0  # for how many states that has been taken
         self._behind, self._nowhere = np.full(model.nv, BEHIND), np.full(model.nv, np.inf)
+        self._sagging = np.full(model.nv, SAGGING)
         self._far = self._nowhere  # errors from which on the model of a joint is taken to be wrong in that mode
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
@@ -108,6 +115,8 @@ class Laws:
     def turn_gravity(self, model: Robot) -> None:
         """Go on with the same model under another gravity; what was learned and integrated stays."""
         self.model = self.pid.model = model
+        if self._carrying is not None:
+            self._carrying = self._carrying.with_gravity(model.gravity)
         if self.learner is not None and isinstance(model, Model):
             self.learner.turn_gravity(model)
 
@@ -177,6 +186,17 @@ class Laws:
         more = more + drives.rotors * acceleration
         return LawEffort(effort + more, qd, acceleration, more)
 
+    def known(self, mode: str) -> Robot:
+        """Return the model beside which drives are found in a mode: in adaptive, that with what is carried."""
+        learner = self.learner
+        if mode != "adaptive" or learner is None:
+            return self.model
+        learner.rotors = self.rotors
+        if self._carrying is None or self._uses >= CARRYING_USES:
+            self._carrying, self._uses = learner.estimated_model(), 0
+        self._uses += 1
+        return self._carrying
+
     @property
     def rotors(self) -> Array:
         """Inertias (n,) of rotors that were learned [kg m^2, kg]."""
@@ -209,7 +229,7 @@ class Laws:
 
     def _sliding(self, adaptive: bool, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         model, g = self.model, self.gains
-        M = mass_matrix(model, q) if adaptive else self._inertia(q)
+        M = self._inertia(q)
         r = sliding_reference(model, q, qd, desired.position, desired.velocity, desired.acceleration, g.converge)
         extra = g.extra + g.extra_rates * np.diagonal(M) if self._differ else g.extra
         damping = -limited_damping(M, extra, g.cap, r.sliding)
@@ -221,11 +241,13 @@ class Laws:
             damping = damping + self.learner.friction(desired.velocity)
         else:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
-            if self.drives is not None:
-                damping = damping + self.drives.rotors * r.acceleration + self.drives.compensation(desired.velocity)
-                error, rate = desired.position - q, desired.velocity - qd
-                far = self._behind if self.finds else self._nowhere
-                damping = damping + self.drives.loosen(error, rate, period, M, far)
+        drives = self.drives
+        if drives is not None:
+            error, rate = desired.position - q, desired.velocity - qd
+            far = (self._sagging if adaptive else self._behind) if self.finds else self._nowhere
+            damping = damping + drives.loosen(error, rate, period, M, far) + drives.rotors * r.acceleration
+            if not adaptive:
+                damping = damping + drives.compensation(desired.velocity)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)
 
     def stopping(self, q: Array, qd: Array, wanted: StopMotion) -> LawEffort:

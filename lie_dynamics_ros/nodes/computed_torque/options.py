@@ -65,7 +65,7 @@ CONTROL_SETTINGS = (
     Setting(
         "learn_drives",
         True,
-        "Modes computed_torque and passivity_based learn friction and load, too, and push joints that do not follow.",
+        "Modes that follow paths learn friction and load, not only rotors, and push joints that do not follow.",
     ),
     Setting("adapted_bodies", [""], "Links whose inertia mode adaptive learns; [''] stands for the last link."),
     Setting(

@@ -1,0 +1,35 @@
+"""Modes that learn, with rotors and friction that nobody told or that were told too large, in MuJoCo."""
+
+import numpy as np
+import pytest
+from support import arms
+from support.control.control_loop import ControlLoop
+from support.cores import make_core, sine
+
+PLAIN = 13.6e-3
+"""What PD with gravity leaves with the rotors, of 4 effort limits a radian [rad]."""
+
+
+def follow(physics, friction=None, name="ur5", seconds=2.0, **values):
+    """Return slow sines with such physics."""
+    arm = arms.load(name)
+    simulated = arm.simulated(integrator="implicitfast", **physics)
+    q = arm.aligned(2)
+    simulated.set(q, 0.0 * q)
+    loop = ControlLoop(simulated, make_core(arm.model, friction, **values), 500.0, 1.0)
+    loop.run(0.1)
+    loop.core.follow(sine(q, 0.15 * np.minimum(arm.speed, 2.0), np.linspace(0.4, 0.6, len(q)), seconds))
+    return loop, loop.run(seconds)
+
+
+def rms(record):
+    return np.sqrt((record.error**2).mean())
+
+
+@pytest.mark.parametrize("mode", ["passivity_based", "adaptive"])
+def test_rotors_that_nobody_told_are_found(mode):
+    rotors = 0.008 * arms.load("ur5").limit
+    loop, record = follow({"armature": rotors}, mode=mode)
+    assert set(record.phase) <= {"following", "holding"}
+    assert rms(record) < 0.5 * PLAIN
+    assert 0.3 < loop.core._laws.rotors.max() / rotors.max() < 1.5
