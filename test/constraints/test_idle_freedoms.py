@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from support.mechanisms.ball_rods import ROBOTS, at
+from support.mechanisms.ball_rods import ROBOTS, SLIDING, at
 
 from lie_dynamics_ros.lie_dynamics import (
     ClosedLoopTracker,
@@ -40,7 +42,7 @@ def places(model, motors):
 
 
 def nearby(robot, rng):
-    part = 0.015 if robot.name == "sliding_table" else 0.08
+    part = 0.015 if all(len(arm) == 2 for arm in robot.arms) else 0.08
     return robot.y0 + part * rng.uniform(-1.0, 1.0, len(robot.y0))
 
 
@@ -372,6 +374,41 @@ def test_whatever_describes_the_robot(kind):
     torque = constrained_inverse_dynamics(model, constraints, state.q, zero, zero, actuated=["j_crank"]).tau
     expected = (energy(0.05 + 1e-4) - energy(0.05 - 1e-4)) / 2e-4
     assert abs(float(torque[model.joint("j_crank").v_slice][0]) - expected) < 1e-7
+
+
+FILES = sorted(path for path in Path(__file__).with_name("robots").iterdir() if path.suffix != ".yaml")
+
+
+def read(path):
+    if path.suffix == ".sdf":
+        model = Model.from_sdf(path)
+        return model, ConstraintSet.from_sdf(model, path)
+    if path.suffix == ".urdf":
+        model = Model.from_urdf(path)
+        return model, ConstraintSet.from_yaml(model, path.with_suffix(".yaml"))
+    pytest.importorskip("mujoco")
+    model = Model.from_mjcf(path)
+    return model, ConstraintSet.from_mjcf(model, path)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_robots_in_files_are_told_by_their_own_motors(path, rng):
+    """Poses by lengths alone, efforts by virtual work; files stand at the oracle's y0, where all coordinates are 0."""
+    robot = (ROBOTS | SLIDING)[path.stem]()
+    model, constraints = read(path)
+    motors = [f"motor_{k + 1}" + ("" if path.suffix == ".xml" else "_joint") for k in range(len(robot.arms))]
+    tracker = ClosedLoopTracker(model, constraints, model.neutral(), motors)
+    assert sum(one.count for one in tracker.idle) == len(robot.ends)
+    at_motors, zero = places(model, motors), np.zeros(model.nv)
+    for _ in range(3):
+        y = nearby(robot, rng)
+        x, state = robot.solve(y), tracker.update(y - robot.y0)
+        R, p = robot.output(x)
+        centre = np.zeros(3) if robot.output_kind == "free" or robot.steps[-1][1] is None else robot.steps[-1][1]
+        assert state.valid
+        assert np.abs(state.pose("output") - at(R @ np.asarray(centre) + p, R)).max() < 1e-12
+        still = constrained_inverse_dynamics(model, constraints, state.q, zero, zero, actuated=motors)
+        assert np.abs(still.tau[at_motors] - robot.efforts_at_rest(y, x)).max() < 1e-10
 
 
 def test_travel_left_beside_a_rod_that_spins():

@@ -350,6 +350,27 @@ def sliding_table(**options):
     return Robot("sliding_table", arms, steps, ends, y0=(0.01, 0.02, -0.01), output_com=(0.01, 0.02, 0.33), **options)
 
 
+def linear_delta(**options):
+    arms, ends = [], []
+    for k, a in enumerate(_around(3, 1.0)[1]):
+        out, side = np.array([np.cos(a), np.sin(a), 0]), np.array([-np.sin(a), np.cos(a), 0])
+        origin = 0.25 * out + np.array([0, 0, 0.4])
+        arms.append((origin, [0, 0, 1]))
+        ends += [(k, origin + s * side, 0.06 * out + s * side) for s in (-0.05, 0.05)]
+    return Robot("linear_delta_of_balls", arms, _free_steps(), ends, "free", y0=(0.02, 0.03, -0.01), **options)
+
+
+def six_slides(**options):
+    arms, ends = [], []
+    for k, a in enumerate(_around(6, 1.0)[1]):
+        angles = a + 0.35 * (-1) ** k, a - 0.35 * (-1) ** k
+        base, platform = (np.array([np.cos(b), np.sin(b), 0]) for b in angles)
+        arms.append((0.3 * base, [0, 0, 1]))
+        ends.append((k, 0.3 * base, 0.15 * platform + np.array([0, 0, 0.35])))
+    steps, y0 = _free_steps(), 0.01 * np.arange(6)
+    return Robot("six_slides", arms, steps, ends, "free", y0=y0, output_com=(0.01, 0.02, 0.36), **options)
+
+
 ROBOTS = {
     "rssr": rssr,
     "slider_crank": slider_crank,
@@ -359,3 +380,4 @@ ROBOTS = {
     "table": table,
     "sliding_table": sliding_table,
 }
+SLIDING = {"linear_delta": linear_delta, "six_slides": six_slides}
