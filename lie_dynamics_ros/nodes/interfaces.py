@@ -114,7 +114,7 @@ INTERFACES = {
             "~/target_pose",
             "~/target_twist",
         ),
-        ("~/hold", "~/set_payload", "~/check_trajectory", "~/query_state"),
+        ("~/hold", "~/set_payload", "~/check_trajectory", "~/plan_motion", "~/query_state"),
         ("~/follow_joint_trajectory",),
     ),
     "closed_loop": Interface(

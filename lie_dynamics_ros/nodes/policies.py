@@ -21,7 +21,7 @@ DRIVER = Interface(
 PLANNER = Interface(
     publishes=("/computed_torque/joint_trajectory", "/computed_torque/speed_scaling"),
     subscribes=("joint_states", "/computed_torque/phase", "/computed_torque/trajectory_status"),
-    requests=("/computed_torque/hold", "/computed_torque/check_trajectory"),
+    requests=("/computed_torque/hold", "/computed_torque/check_trajectory", "/computed_torque/plan_motion"),
     calls=("/computed_torque/follow_joint_trajectory",),
 )
 """What a driver and a planner beside ``computed_torque`` need: to begin from, with the names of your own nodes."""

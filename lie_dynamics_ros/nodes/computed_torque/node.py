@@ -48,6 +48,7 @@ from .outputs.tool_outputs import ToolOutputs
 from .report import ControllerReport, make_report
 from .requests.action import NAME, TrajectoryAction
 from .requests.check_service import CHECK, CheckService
+from .requests.plan_service import PLAN, PlanService
 from .requests.standard_interfaces import StandardInterfaces
 from .requests.trajectory_input import TrajectoryInput
 from .setpoints import Setpoint, make_setpoint
@@ -92,8 +93,8 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         self.listen(PoseStamped, "~/target_pose", self._on_target_pose)
         self.listen(TwistStamped, "~/target_twist", self._on_target_twist)
         self.create_service(Trigger, "~/hold", self._hold)
-        side = self._side = self.own(SideNode(self, actions=(NAME,), services=(CHECK,)))
-        self._check = CheckService(self, side)
+        side = self._side = self.own(SideNode(self, actions=(NAME,), services=(CHECK, PLAN)))
+        self._check, self._plan = CheckService(self, side), PlanService(self, side)
         self._standard = StandardInterfaces(self)
         self._action = self.own(TrajectoryAction(self, self._trajectories.prepare, side))
         side.begin()

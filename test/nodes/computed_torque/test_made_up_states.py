@@ -178,6 +178,49 @@ def test_tells_each_answer_its_phase_and_what_became_of_trajectories(bench):
     bench.wait(lambda: phases and phases[-1].data == "following: a trajectory", "the phase")
 
 
+def test_plans_motions_of_least_effort_that_keep_all_limits(bench):
+    services = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
+    driver = Driver(bench, state_timeout=0.0)
+    driver.ask(MIDDLE, period=10**6)
+
+    def plan(**fields):
+        return bench.call(services.PlanMotion, f"{driver.node}/plan_motion", services.PlanMotion.Request(**fields))
+
+    goal = MIDDLE + 0.5
+    found = plan(goal=goal, duration=1.2)
+    assert found.success and found.converged, found.message
+    points, straight = found.trajectory.points, np.linspace(0.0, 1.0, 201)[:, None]
+    np.testing.assert_allclose(points[0].positions, MIDDLE, atol=1e-12)
+    np.testing.assert_allclose(points[-1].positions, goal, atol=1e-12)
+    np.testing.assert_allclose([p.velocities for p in (points[0], points[-1])], 0.0, atol=1e-9)
+    where = 10 * straight**3 - 15 * straight**4 + 6 * straight**5  # a quintic, which costs more
+    rate = (30 * straight**2 - 60 * straight**3 + 30 * straight**4) / 1.2
+    bent = (60 * straight - 180 * straight**2 + 120 * straight**3) / 1.2**2
+    efforts = [oracle(ARM, MIDDLE + 0.5 * a, 0.5 * b * np.ones(7), 0.5 * c * np.ones(7))
+               for a, b, c in zip(where, rate, bent, strict=True)]  # fmt: skip
+    own = [oracle(ARM, *(np.array(x) for x in (p.positions, p.velocities, p.accelerations))) for p in points]
+    share = np.array([87.0] * 4 + [12.0] * 3)
+    quintic, planned = (
+        1.2 * np.trapezoid(np.sum((np.array(x) / share) ** 2, axis=1), dx=1 / 200) for x in (efforts, own)
+    )
+    assert found.cost == pytest.approx(planned, rel=1e-2) and found.cost < 0.99 * quintic
+    checked = services.CheckTrajectory.Request(trajectory=found.trajectory)
+    assert bench.call(services.CheckTrajectory, f"{driver.node}/check_trajectory", checked).feasible
+    some = plan(joint_names=[ARM_JOINTS[3]], goal=[-1.9], waypoints=[-1.5], waypoint_parts=[0.5], longest=5.0)
+    assert some.success, some.message
+    assert list(np.delete(some.trajectory.points[-1].positions, 3)) == list(np.delete(MIDDLE, 3))
+    for fields, reason in (
+        ({"goal": [0.0]}, "goal: 7 positions"),
+        ({"joint_names": ["elbow"], "goal": [0.0]}, "does not have elbow"),
+        ({"goal": goal, "duration": -1.0}, "0 <= duration"),
+        ({"goal": MIDDLE + 9.0, "duration": 1.0}, "of joint 'panda_joint4' is outside"),
+        ({"goal": goal, "waypoints": [0.0], "waypoint_parts": [0.5]}, "1 rows of 7 positions"),
+        ({"goal": goal, "duration": 1.0, "effort_weight": float("nan")}, "cost.torque"),
+    ):
+        refused = plan(**fields)
+        assert not refused.success and reason in refused.message, refused.message
+
+
 def test_judges_and_retimes_trajectories_and_slows_them_down_where_that_is_wished(bench):
     services = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
     pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")

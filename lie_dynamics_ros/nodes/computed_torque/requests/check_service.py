@@ -8,9 +8,10 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from ....core.arrays import Array
 from ....core.errors import MessageError
 from ....core.joint_mapping import JointMapping
-from ....lie_dynamics.control.feasibility import KINDS, Retimed
+from ....lie_dynamics.control.feasibility import KINDS
 from ....ros.inputs.trajectories import read_joint_trajectory
 from ....ros.node.side_node import SideNode
 from ....ros.wire.trajectory_decoder import let_go
@@ -60,19 +61,22 @@ class CheckService:
         if request.retime and not response.feasible:
             slow = core.judge.slowed(path)
             response.factor = slow.factor
-            response.retimed = to_message([names[k] for k in points.joints], slow)
+            moved = [names[k] for k in points.joints]
+            response.retimed = to_message(moved, slow.times, slow.q, slow.qd, slow.qdd, slow.effort)
 
 
-def to_message(names: list[str], slow: Retimed) -> JointTrajectory:
-    """Return a retimed path as a message."""
+def to_message(
+    names: list[str], times: Array, q: Array, qd: Array, qdd: Array | None, effort: Array | None
+) -> JointTrajectory:
+    """Return the points of a path as a message."""
     message = JointTrajectory(joint_names=names)
-    for k, time in enumerate(slow.times):
+    for k, time in enumerate(times):
         seconds, rest = divmod(round(float(time) * 1e9), 10**9)
         point = JointTrajectoryPoint(
-            positions=slow.q[k].tolist(),
-            velocities=slow.qd[k].tolist(),
-            accelerations=[] if slow.qdd is None else slow.qdd[k].tolist(),
-            effort=[] if slow.effort is None else slow.effort[k].tolist(),
+            positions=q[k].tolist(),
+            velocities=qd[k].tolist(),
+            accelerations=[] if qdd is None else qdd[k].tolist(),
+            effort=[] if effort is None else effort[k].tolist(),
             time_from_start=Duration(sec=seconds, nanosec=rest),
         )
         message.points.append(point)

@@ -1,0 +1,132 @@
+"""The service ~/plan_motion: a motion of least cost within the limits of the robot, found and not followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....core.arrays import Array
+from ....core.errors import RequestError
+from ....lie_dynamics import Model, MotionCost, optimal_motion
+from ....ros.node.side_node import SideNode
+from ..trajectories.judging import FEEDBACK
+from .check_service import to_message
+
+if TYPE_CHECKING:
+    from ..core import ComputedTorqueCore
+    from ..node import ComputedTorqueNode
+
+PLAN = "~/plan_motion"
+SHORTEST, LONGEST = 0.1, 60.0
+"""Between which a time is found that is not given [s]."""
+SHARE = 0.98
+"""Of limits that a planned motion uses: between its points it is not quite what was planned."""
+
+
+class PlanService:
+    """Answers PlanMotion, beside the executor.
+
+    Parameters
+    ----------
+    node : ComputedTorqueNode
+    side : SideNode
+        On whose thread requests are taken.
+    """
+
+    def __init__(self, node: ComputedTorqueNode, side: SideNode) -> None:
+        self._node = node
+        node.offers.offer("PlanMotion", PLAN, self._plan, node.worker, side)
+
+    def _plan(self, request: Any, response: Any) -> None:
+        core = self._node.require_core()
+        if not isinstance(core.dynamics, Model):
+            raise RequestError("motions are planned for robots without loops only")
+        model = core.dynamics.with_joint_terms(armature=True, damping=core.options.damping)
+        names = list(request.joint_names) or list(model.joint_names)
+        places = _places(names, model.joint_names)
+        here = model.neutral() if core.player is None else core.player.desired.position
+        start = here if not request.start else _filled(here, places, request.start, "start")
+        goal = _filled(start, places, request.goal, "goal")
+        parts = np.asarray(request.waypoint_parts, dtype=float)
+        between = np.asarray(request.waypoints, dtype=float)
+        if between.size != parts.size * len(names):
+            shape = f"{parts.size} rows of {len(names)} positions"
+            raise RequestError(f"waypoints: {shape} are expected, got {between.size} numbers")
+        through = [_filled(start, places, row, "waypoints") for row in between.reshape(parts.size, len(names))]
+        found = optimal_motion(
+            model, start, goal, _duration(request),
+            cost=_cost(request, core),
+            waypoints=(parts, np.array(through)) if through else None,
+            smooth_ends=True,
+            limits=_limits(core),
+            tolerance=1e-3,
+        )  # fmt: skip
+        response.trajectory = to_message(list(model.joint_names), found.time, found.q, found.qd, found.qdd, None)
+        response.cost, response.converged, response.reason = found.cost, found.converged, found.reason
+
+
+def _places(names: Sequence[str], joints: Sequence[str]) -> list[int]:
+    """Return where the joints of a request stand in the robot; raises RequestError."""
+    unknown = [name for name in names if name not in joints]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if unknown or twice:
+        problem = f"does not have {', '.join(unknown)}" if unknown else f"has each once, but twice: {', '.join(twice)}"
+        raise RequestError(f"joint_names: the robot {problem}; its joints are {', '.join(joints)}")
+    return [joints.index(name) for name in names]
+
+
+def _filled(base: Array, places: list[int], values: Sequence[float], name: str) -> Array:
+    """Return a configuration with the positions of a request; raises RequestError."""
+    if len(values) != len(places):
+        raise RequestError(f"{name}: {len(places)} positions, one for each joint, are expected, got {len(values)}")
+    found = base.copy()
+    found[places] = values
+    return found
+
+
+def _duration(request: Any) -> float | tuple[float, float]:
+    """Return the time that is given, or between which it is found; raises RequestError."""
+    short, long = request.duration, request.longest
+    if not (np.isfinite([short, long]).all() and short >= 0.0 and (long == 0.0 or long >= short)):
+        expected = "0 <= duration <= longest, or longest 0, is expected"
+        raise RequestError(f"duration, longest: {expected}, got {short} and {long} s")
+    if short > 0.0 and long in (0.0, short):
+        return float(short)
+    return float(short or SHORTEST), float(long or LONGEST)
+
+
+def _cost(request: Any, core: ComputedTorqueCore) -> MotionCost:
+    """Return the weights, for effort and power in parts of their limits."""
+    effort, speed = (_usual(x) for x in (core.judge.limits.effort, core.judge.limits.velocity))
+    weights = {name: getattr(request, f"{name}_weight") for name in ("power", "energy", "acceleration", "jerk", "time")}
+    free = request.duration == 0.0 or request.longest > request.duration
+    torque = request.effort_weight
+    if torque == 0.0 and not any(weights.values()):
+        torque, weights["time"] = 1.0, 1.0 if free else 0.0
+    return MotionCost(
+        torque=torque / effort**2,
+        power=weights["power"] / (effort * speed) ** 2,
+        energy=weights["energy"] / (effort * speed),
+        acceleration=weights["acceleration"],
+        jerk=weights["jerk"],
+        time=weights["time"],
+    )
+
+
+def _usual(limits: Array) -> Array:
+    """Return limits, 1 where there is none."""
+    return np.where(np.isfinite(limits) & (limits > 0.0), limits, 1.0)
+
+
+def _limits(core: ComputedTorqueCore) -> Any:
+    """Return the limits of a motion: those of trajectories, and of efforts what friction and feedback leave."""
+    own, friction = core.judge.limits, core.model.limits.friction if core.options.friction else 0.0
+    taken = friction if core.friction is None else np.abs(core.friction.friction).max(axis=0)
+    effort = np.maximum((1.0 - FEEDBACK) * own.effort - taken, 0.5 * own.effort)
+    return replace(
+        core.model.limits, lower=own.lower, upper=own.upper, velocity=SHARE * own.velocity, effort=SHARE * effort,
+        acceleration=SHARE * own.acceleration, deceleration=SHARE * own.deceleration, jerk=SHARE * own.jerk,
+    )  # fmt: skip
