@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ..node import ComputedTorqueNode
 
 PLAN = "~/plan_motion"
-SHORTEST, LONGEST = 0.1, 60.0
+QUICKEST_PLAN, SLOWEST_PLAN = 0.1, 60.0
 """Between which a time is found that is not given [s]."""
-SHARE = 0.98
+PLANNED_SHARE = 0.98
 """Of limits that a planned motion uses: between its points it is not quite what was planned."""
 
 
@@ -95,7 +95,7 @@ def _duration(request: Any) -> float | tuple[float, float]:
         raise RequestError(f"duration, longest: {expected}, got {short} and {long} s")
     if short > 0.0 and long in (0.0, short):
         return float(short)
-    return float(short or SHORTEST), float(long or LONGEST)
+    return float(short or QUICKEST_PLAN), float(long or SLOWEST_PLAN)
 
 
 def _cost(request: Any, core: ComputedTorqueCore) -> MotionCost:
@@ -127,6 +127,6 @@ def _limits(core: ComputedTorqueCore) -> Any:
     taken = friction if core.friction is None else np.abs(core.friction.friction).max(axis=0)
     effort = np.maximum((1.0 - FEEDBACK) * own.effort - taken, 0.5 * own.effort)
     return replace(
-        core.model.limits, lower=own.lower, upper=own.upper, velocity=SHARE * own.velocity, effort=SHARE * effort,
-        acceleration=SHARE * own.acceleration, deceleration=SHARE * own.deceleration, jerk=SHARE * own.jerk,
+        core.model.limits, lower=own.lower, upper=own.upper, velocity=PLANNED_SHARE * own.velocity, effort=PLANNED_SHARE * effort,
+        acceleration=PLANNED_SHARE * own.acceleration, deceleration=PLANNED_SHARE * own.deceleration, jerk=PLANNED_SHARE * own.jerk,
     )  # fmt: skip
