@@ -40,10 +40,13 @@ def panda():
     return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
-#: A pair of states by hand, whose cubic keeps all limits; and one drawn, whose cubic is too fast.
+#: A pair of states by hand, whose cubic keeps all limits; one whose cubic is too fast; one drawn, with two minima.
 PAIRS = {
     "slow": ([0, -0.6, 0, -2.2, 0, 1.6, 0.8], [1.2, 0.5, -0.4, -1.2, 0.6, 2.2, -0.5], 2.5),
     "fast": ([0, -0.6, 0, -2.2, 0, 1.6, 0.8], [1.2, 0.5, -0.4, -1.2, 0.6, 2.2, -0.5], 0.75),
+    "two minima": (
+        [-1.55, 1.17, -1.59, -0.95, -0.87, 1.45, 0.25], [1.97, -1.4, -1.57, -1.04, -0.49, 1.23, 2.15], 2.2
+    ),
 }
 
 

@@ -487,6 +487,8 @@ def _refined(problem: MotionProblem, first: Array, tolerance: float, max_modes: 
         magnitude = max(problem.at(variables).magnitude, 1e-12)
         small = 0.1 * tolerance * min(magnitude, 1.0)
         found = solve(problem, variables, small=small, barrier=CENTRAL if warm else FIRST)
+        if found.limited and not history:
+            found = _better(problem, found, _from_without(problem, variables, small))
         point = found.point
         _finite(point.cost)
         history.append((problem.count, point.cost * problem.unit))
@@ -505,6 +507,24 @@ def _refined(problem: MotionProblem, first: Array, tolerance: float, max_modes: 
         if found.limited:
             variables = finer.variables(*problem.coefficients(found.central.variables))
         problem, warm = finer, found.limited
+
+
+def _from_without(problem: MotionProblem, variables: Array, small: float) -> InteriorPoint:
+    """Return the motion found from one of few modes that is optimal without limits: where they push, there are several."""
+    own = {kind: bound for kind, bound in problem.bounds_given.items() if kind == "duration"}
+    few = max(len(problem.task.conditions.terms) - 3, min(2, problem.count))
+    free = MotionProblem(problem.task, own, few, problem.unit)
+    point = solve(free, free.variables(*problem.coefficients(variables)), small=small).point
+    return solve(problem, problem.variables(*free.coefficients(point.variables)), small=small)
+
+
+def _better(problem: MotionProblem, found: InteriorPoint, other: InteriorPoint) -> InteriorPoint:
+    """Return which of two motions keeps the limits, or costs less where both do or neither."""
+
+    def order(x: InteriorPoint) -> tuple[bool, float]:
+        return not problem.excess(x.point) <= _FEASIBLE, x.point.cost
+
+    return min(found, other, key=order)
 
 
 def _finish(

@@ -126,7 +126,6 @@ def _limits(core: ComputedTorqueCore) -> Any:
     own, friction = core.judge.limits, core.model.limits.friction if core.options.friction else 0.0
     taken = friction if core.friction is None else np.abs(core.friction.friction).max(axis=0)
     effort = np.maximum((1.0 - FEEDBACK) * own.effort - taken, 0.5 * own.effort)
-    return replace(
-        core.model.limits, lower=own.lower, upper=own.upper, velocity=PLANNED_SHARE * own.velocity, effort=PLANNED_SHARE * effort,
-        acceleration=PLANNED_SHARE * own.acceleration, deceleration=PLANNED_SHARE * own.deceleration, jerk=PLANNED_SHARE * own.jerk,
-    )  # fmt: skip
+    names = ("velocity", "acceleration", "deceleration", "jerk")
+    most = {name: PLANNED_SHARE * getattr(own, name) for name in names}
+    return replace(core.model.limits, lower=own.lower, upper=own.upper, effort=PLANNED_SHARE * effort, **most)
