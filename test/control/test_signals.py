@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lie_dynamics_ros.lie_dynamics.control.kernels.oscillation import DIRECTION, count_turns
+from lie_dynamics_ros.lie_dynamics.control.kernels.polynomials import write_motion
 from lie_dynamics_ros.lie_dynamics.control.kernels.signals import (
     BAD_POSITION,
     BAD_VELOCITY,
@@ -47,3 +49,40 @@ def test_states_are_checked(position, velocity, found):
     assert check_state(q, qd) == found
     np.testing.assert_array_equal(qd, velocity)
     np.testing.assert_array_equal(q, position)
+
+
+def test_turns_are_counted_as_their_definition_says():
+    rng = np.random.default_rng(3)
+    table, scale, noise = np.zeros((4, 3)), np.array([87.0, 12.0, 2.0]), np.array([0.0, 0.5, 0.1])
+    table[DIRECTION] = 1.0
+    numbers, left, most = np.array([0.04, 0.97, 3.0, 0.0]), 0.97, 3.0
+    extreme, turned, turns, direction = *np.zeros((3, 3)), np.ones(3)
+    for _ in range(300):
+        effort = scale * rng.normal(size=3) * np.array([0.02, 0.1, 1.0])
+        u = effort / scale
+        extreme = np.where(direction * (u - extreme) > 0.0, u, extreme)
+        back = direction * (extreme - u) > 0.04 + noise / scale
+        turns = turns + back
+        shaking = back & (turns > most)
+        swing = np.abs(extreme - turned)[shaking].max(initial=0.0)
+        turned, extreme = np.where(back, extreme, turned), np.where(back, u, extreme)
+        direction, turns = np.where(back, -direction, direction), turns * left
+        assert count_turns(table, numbers, effort, 1.0 / scale, noise) == shaking.any()
+        np.testing.assert_allclose(table, [extreme, turned, direction, turns], rtol=1e-14)
+        assert numbers[3] == pytest.approx(swing, rel=1e-14)
+    assert count_turns(table, numbers, effort[:2].copy(), 1.0 / scale, noise) == -1
+
+
+def test_polynomials_are_written_for_owned_joints():
+    rng = np.random.default_rng(4)
+    coefficients, start, t = rng.normal(size=(6, 3)), rng.normal(size=3), 0.7
+    joints, owned = np.array([4, 0, 2]), np.array([True, False, True])
+    motion = [np.full(5, 9.0) for _ in range(3)]
+    assert write_motion(coefficients, start, np.array([t]), joints, owned, *motion) == 0
+    for k, found in enumerate(motion):
+        for i, joint in ((0, 4), (2, 2)):
+            polynomial = np.polynomial.Polynomial(coefficients[:, i])
+            expected = polynomial.deriv(k)(t) if k else start[i] + polynomial(t)
+            assert found[joint] == pytest.approx(expected, rel=1e-14)
+        assert (found[[0, 1, 3]] == 9.0).all()
+    assert write_motion(coefficients, start, np.array([t]), np.array([4, 0, 5]), owned, *motion) == -1

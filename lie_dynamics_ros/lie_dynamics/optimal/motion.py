@@ -510,7 +510,7 @@ def _refined(problem: MotionProblem, first: Array, tolerance: float, max_modes: 
 
 
 def _from_without(problem: MotionProblem, variables: Array, small: float) -> InteriorPoint:
-    """Return the motion found from one of few modes that is optimal without limits: where they push, there are several."""
+    """Return the motion found from the one of few modes that is optimal without limits."""
     own = {kind: bound for kind, bound in problem.bounds_given.items() if kind == "duration"}
     few = max(len(problem.task.conditions.terms) - 3, min(2, problem.count))
     free = MotionProblem(problem.task, own, few, problem.unit)

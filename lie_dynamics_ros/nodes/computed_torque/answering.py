@@ -376,7 +376,7 @@ class Answering(TimedLoop):
                 stays = stays - self._drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
             self._stop.note(stays if friction is None else stays - friction, period)
         rises = self.phase not in (STOPPING, STOPPED)
-        noise: Array | float = 0.0 if rises else self._stop_noise
+        noise = None if rises else self._stop_noise
         if rises and self._filter_time and answer.mode == "computed_torque" and period > 0.0:
             rough = self._steps.steps * velocity_noise(self._filter_time, self._laws.gains.usual)
             noise = NOISE_SWING * rough * self._laws.damping(answer.position)

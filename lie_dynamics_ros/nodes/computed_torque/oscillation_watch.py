@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...core.arrays import Array
+from ...lie_dynamics.control.kernels.oscillation import DIRECTION, LARGEST_SWING, count_turns
 
 SWING = 0.04
 """Smallest swing of an effort that counts, from turn to turn, over the effort limit."""
@@ -29,24 +30,20 @@ REGAINED = 0.7
 
 @dataclass
 class OscillationState:
-    """State of the watch; arrays (n,), efforts over their limits.
+    """What the watch remembers.
 
     Attributes
     ----------
     size : int
-        n.
+        Number of joints n.
     swing : float
         Smallest swing that counts.
     factor, ceiling : float
         By which rates of feedback are multiplied, and what that may rise to.
     calm : float
         Time since the last oscillation [s].
-    extreme, turned : ndarray
-        Farthest effort since the last turn, and the effort at that turn.
-    direction : ndarray
-        1 where efforts rise, -1 where they fall.
-    turns : ndarray
-        Turns of late, fading.
+    table : ndarray, shape (4, n)
+        As `count_turns` says.
     """
 
     size: int
@@ -54,14 +51,11 @@ class OscillationState:
     factor: float = 1.0
     ceiling: float = 1.0
     calm: float = CALM
-    extreme: Array = field(init=False)
-    turned: Array = field(init=False)
-    direction: Array = field(init=False)
-    turns: Array = field(init=False)
+    table: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self.extreme, self.turned, self.turns = np.zeros((3, self.size))
-        self.direction = np.ones(self.size)
+        self.table = np.zeros((4, self.size))
+        self.table[DIRECTION] = 1.0
 
 
 class OscillationWatch:
@@ -74,7 +68,8 @@ class OscillationWatch:
     """
 
     def __init__(self, scale: Array) -> None:
-        self._per_scale = 1.0 / scale
+        self._per_scale, self._quiet = 1.0 / scale, np.zeros(len(scale))
+        self._numbers = np.array([0.0, 0.0, TURNS, 0.0])
         self.reset()
 
     def reset(self) -> None:
@@ -91,7 +86,7 @@ class OscillationWatch:
         """Factor of the rates of feedback."""
         return self.state.factor
 
-    def update(self, feedback: Array, period: float, rises: bool = True, noise: Array | float = 0.0) -> bool:
+    def update(self, feedback: Array, period: float, rises: bool = True, noise: Array | None = None) -> bool:
         """Take note of efforts of feedback (n,) [N m, N]; return whether `factor` has changed.
 
         Parameters
@@ -105,24 +100,17 @@ class OscillationWatch:
         noise : ndarray, shape (n,), optional
             How far noise of sensors makes these efforts swing [N m, N], which lower gains need not end.
         """
-        s, u = self.state, feedback * self._per_scale
+        s, numbers = self.state, self._numbers
         s.calm += period
-        s.extreme = np.where(s.direction * (u - s.extreme) > 0.0, u, s.extreme)
-        back = s.direction * (s.extreme - u) > s.swing + noise * self._per_scale
         before = s.factor
-        if back.any():
-            s.turns = s.turns + back
-            shaking = back & (s.turns > TURNS)
-            if shaking.any():
-                if s.calm >= CALM:
-                    s.ceiling = REGAINED * s.factor
-                swing = float(np.abs(s.extreme - s.turned)[shaking].max())
-                s.factor = max(LEAST_FACTOR, s.factor * min(0.9, max(0.5, (s.swing / max(swing, s.swing)) ** 0.25)))
-                s.calm = 0.0
-            s.turned = np.where(back, s.extreme, s.turned)
-            s.extreme = np.where(back, u, s.extreme)
-            s.direction = np.where(back, -s.direction, s.direction)
-        s.turns = s.turns * math.exp(-period / MEMORY)
+        numbers[0], numbers[1] = s.swing, math.exp(-period / MEMORY)
+        noise = self._quiet if noise is None else noise
+        if count_turns(s.table, numbers, feedback, self._per_scale, noise) == 1:
+            if s.calm >= CALM:
+                s.ceiling = REGAINED * s.factor
+            swing = max(float(numbers[LARGEST_SWING]), s.swing)
+            s.factor = max(LEAST_FACTOR, s.factor * min(0.9, max(0.5, (s.swing / swing) ** 0.25)))
+            s.calm = 0.0
         if rises and s.factor < s.ceiling and s.calm >= CALM:
             s.factor = min(s.ceiling, s.factor * 2.0 ** (period / RISE))
         return s.factor != before

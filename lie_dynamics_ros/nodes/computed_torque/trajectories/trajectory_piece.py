@@ -13,6 +13,7 @@ from ....core.arrays import Array
 from ....core.joint_points import JointPoints
 from ....lie_dynamics.control.feasibility import JointPath, Motion
 from ....lie_dynamics.control.hermite import hermite, powers
+from ....lie_dynamics.control.kernels.polynomials import write_motion
 
 SAME = 1e-9
 """Difference of motions below which one is as the other [SI units]."""
@@ -78,7 +79,7 @@ class Piece:
             acceleration = None if acceleration is None else np.vstack([now.acceleration[at], acceleration])
             effort = None if effort is None else np.vstack([now.effort[at], effort])
         self.joints, self.times, self.position, self.effort = at, times, position, effort
-        self._moments = times.tolist()
+        self._moments, self._time = times.tolist(), np.zeros(1)
         self.end = start + round(self._moments[-1] * 1e9)
         self.segments = points.joined()
         if self.led:
@@ -126,8 +127,11 @@ class Piece:
             return
         k = min(bisect_right(self._moments, t) - 1, len(self.segments) - 1)
         s = t - self._moments[k]
-        u, du, ddu = powers(s) @ self.segments[k]
-        into.position[at], into.velocity[at], into.acceleration[at] = (self.position[k] + u)[own], du[own], ddu[own]
+        self._time[0] = s
+        segment, position = self.segments[k], self.position[k]
+        if write_motion(segment, position, self._time, self.joints, own, *into[:3]) != 0:
+            u, du, ddu = powers(s) @ segment  # arrays of another layout
+            into.position[at], into.velocity[at], into.acceleration[at] = (position + u)[own], du[own], ddu[own]
         if self.effort is None:
             into.effort[at] = 0.0
         else:

@@ -300,7 +300,8 @@ class TrajectoryPlayer:
 
     def _written(self, time: int) -> Desired:
         """Return the motion at a time on the clock [ns]."""
-        desired = Desired(*(field.copy() for field in self._last))
+        last = self._last
+        desired = Desired(last.position.copy(), last.velocity.copy(), last.acceleration.copy(), last.effort.copy())
         for piece in self._pieces:
             piece.write(time, desired)
         return desired
