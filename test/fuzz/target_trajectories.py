@@ -24,8 +24,13 @@ from lie_dynamics_ros.core.joint_mapping import JointMapping
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, POLICIES, ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions
+from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.options import (
+    CONTROL_MODES,
+    CONTROL_SETTINGS,
+    POLICIES,
+    ComputedTorqueOptions,
+)
 from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import Goal, Tolerance, read_bounds
 from lie_dynamics_ros.nodes.computed_torque.trajectories.moving_end import ALLOWED
 from lie_dynamics_ros.ros.inputs.trajectories import read_joint_trajectory

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from .guard import Guard
 from .laws import Laws
 from .learning import make_learner
 from .motor_states import MotorStates
+from .options import CONTROL_MODES, MOTOR_MODES, ComputedTorqueOptions
 from .stopping import StopMotion
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
@@ -38,13 +38,6 @@ from .trajectories.goals import INVALID_GOAL
 from .trajectories.judging import TrajectoryJudge
 from .trajectories.trajectory_piece import Desired
 
-if TYPE_CHECKING:
-    from .options import ComputedTorqueOptions
-
-CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", *TOOL_MODES)
-MOTOR_MODES = CONTROL_MODES[:2]
-"""Those of robots with loops."""
-POLICIES = ("scale", "clip")
 JUMP = 0.02
 """By what part gravity may change from one measurement to the next before efforts are blended."""
 USUAL_ERROR_LIMIT = 0.5

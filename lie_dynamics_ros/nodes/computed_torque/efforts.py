@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...lie_dynamics.control import limit_effort
 from ...lie_dynamics.control.kernels.signals import within
-
-if TYPE_CHECKING:
-    from .options import ComputedTorqueOptions
+from .options import ComputedTorqueOptions
 
 LEAST_BRAKING = 0.1
 """Part of the wanted braking below which it is scaled about gravity compensation."""

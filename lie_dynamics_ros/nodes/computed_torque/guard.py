@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...core.arrays import Array
 from ...lie_dynamics.control import SoftLimits
 from ...lie_dynamics.control.kernels.signals import keeps_limits
+from .options import ComputedTorqueOptions
 from .trajectories.trajectory_piece import Desired
-
-if TYPE_CHECKING:
-    from .options import ComputedTorqueOptions
 
 OUTWARDS = 0.01
 """Speed away from its range with which a joint beyond it is stopped, over the velocity limit, or [rad/s, m/s]."""

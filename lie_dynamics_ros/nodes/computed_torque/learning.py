@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,7 @@ from ...core.last_link import last_link
 from ...lie_dynamics import Model, mass_matrix
 from ...lie_dynamics.control import AdaptiveController, is_robust, slotine_li_regressor
 from .gains import Gains
-
-if TYPE_CHECKING:
-    from .options import ComputedTorqueOptions
+from .options import ComputedTorqueOptions
 
 POSES = 48
 """Random states at which learning is held against damping."""

@@ -12,11 +12,14 @@ from ...core.robot_options import EFFORT_SETTINGS, RobotOptions
 from ...core.setting import Setting, per_joint
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
-from .core import CONTROL_MODES, POLICIES
-from .tool.tool_options import TOOL_SETTINGS, ToolOptions
+from .tool.tool_options import TOOL_MODES, TOOL_SETTINGS, ToolOptions
 from .trajectories.judging import JUDGEMENTS
 from .trajectories.moving_end import ALLOWED
 
+CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", *TOOL_MODES)
+MOTOR_MODES = CONTROL_MODES[:2]
+"""Those of robots with loops."""
+POLICIES = ("scale", "clip")
 NUMBERS = (
     "kp", "kd", "ki", "integral_limit", "convergence_rate", "sliding_rate", "sliding_damping", "guiding_damping",
     "acceleration_limit", "effort_rate_limit", "path_tolerance", "goal_tolerance",

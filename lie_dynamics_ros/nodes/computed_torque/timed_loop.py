@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...core.arrays import Array
@@ -16,13 +14,11 @@ from ...lie_dynamics.control.sampling.sample_times import FINENESS
 from .gains import FLOOR, USUAL_PERIOD, Gains, filter_pole, lowered, make_gains
 from .laws import Laws
 from .learning import UNLIMITED, least_weight
+from .options import ComputedTorqueOptions
 from .oscillation_watch import OscillationWatch
 from .trajectories.clock_shift import ClockShift
 from .trajectories.path_clock import PathClock
 from .trajectories.trajectory_piece import Desired
-
-if TYPE_CHECKING:
-    from .options import ComputedTorqueOptions
 
 
 class TimedLoop(RobotCore):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from sensor_msgs.msg import Imu
@@ -16,17 +16,17 @@ from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart.command import levelled
 from ...ros.model.platform_loading import frames_of
+from ...ros.node.managed_node import ManagedNode
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.travel import Way, answer_travel, describe_travel, ways_from
 from ...ros.requests.services import Services
 from ...ros.requests.worker import Worker
 from ...ros.wire.messages import read_imu
 from .core import StewartCommandCore
-from .requests import check
-from .targets import PathTarget
-
-if TYPE_CHECKING:
-    from .node import StewartCommandNode
+from .motion_cueing import CueingInput
+from .planner import Planner
+from .requests import TargetReader, check
+from .targets import PathTarget, Target
 
 # Where a platform is level, by an accelerometer or an inclinometer on it.
 
@@ -71,16 +71,34 @@ def _vertical(message: Any) -> Array:
     return up
 
 
+class Commanded(Protocol):
+    """The platform that is commanded, as the node knows it."""
+
+    core: StewartCommandCore | None
+    planner: Planner
+    rider: CueingInput
+    reader: TargetReader
+    legs: tuple[str, ...]
+    heard: float
+    refused: str
+
+    def ask(self, core: StewartCommandCore, target: Target) -> None:
+        """Have a target planned."""
+
+
 class CommandServices:
-    """Services of the node.
+    """Holds, levels, rides and checks paths when asked.
 
     Parameters
     ----------
-    node : StewartCommandNode
+    node : ManagedNode
+        Which offers the services.
+    platform : Commanded
+        Of this node.
     """
 
-    def __init__(self, node: StewartCommandNode) -> None:
-        self._node, self._worker = node, Worker()
+    def __init__(self, node: ManagedNode, platform: Commanded) -> None:
+        self._node, self._platform, self._worker = node, platform, Worker()
         self._imu: tuple[Any, float] = None, 0.0
         node.create_service(Trigger, "~/hold", lambda _, response: _answer(response, self.hold))
         node.create_service(Trigger, "~/level", lambda _, response: _answer(response, self.level))
@@ -98,21 +116,21 @@ class CommandServices:
         self._imu = message, self._node.waiting_time()
 
     def _core(self, what: str) -> StewartCommandCore:
-        core = self._node.core
+        core = self._platform.core
         if core is None or core.phase == OFF:
             raise MessageError("phase", f"nothing to {what}: no leg lengths were found yet")
         return core
 
     def hold(self) -> str:
         """Slow down and hold; return why, or raise why not."""
-        core, node = self._core("hold"), self._node
+        core, node, platform = self._core("hold"), self._node, self._platform
         timeout = core.options.state_timeout
-        if timeout and node.waiting_time() - node.heard > timeout:
+        if timeout and node.waiting_time() - platform.heard > timeout:
             raise MessageError("stale", f"no leg lengths for {timeout:g} s")
-        node.rider.end()
-        node.planner.wait_no_more()
+        platform.rider.end()
+        platform.planner.wait_no_more()
         core.hold()
-        node.refused = ""
+        platform.refused = ""
         return core.reason
 
     def level(self) -> str:
@@ -120,31 +138,31 @@ class CommandServices:
         core, settings, (message, heard) = self._core("level"), self._node.settings, self._imu
         tool = settings["frame_prefix"] + settings["tool_frame"]
         target = level_target(core, message, self._node.waiting_time() - heard, frames_of(settings)[1], tool)
-        self._node.ask(core, target)
+        self._platform.ask(core, target)
         return "the platform goes to where the IMU is level"
 
     def ride(self, begin: bool) -> str:
         """Follow the vehicle, or go to the home pose."""
-        core, node = self._core("ride"), self._node
+        core, platform = self._core("ride"), self._platform
         if begin:
-            node.rider.begin(core, node.waiting_time())
+            platform.rider.begin(core, self._node.waiting_time())
             return "following the vehicle"
-        node.ask(core, node.rider.home(core))
+        platform.ask(core, platform.rider.home(core))
         return "the platform goes to its home pose"
 
     def _check(self, request: Any, response: Any) -> None:
-        check(self._node.reader, self._core("check"), request, response, self._node.legs)
+        check(self._platform.reader, self._core("check"), request, response, self._platform.legs)
 
     def _ways(self) -> Way:
         """Return what finds the travel left from the pose commanded last."""
         core = self._core("go from")
         options = core.options
-        return ways_from(options.platform, core.pose, self._node.legs, limits=options.limits.stroke)
+        return ways_from(options.platform, core.pose, self._platform.legs, limits=options.limits.stroke)
 
     def describe(self, report: Report) -> None:
         """Tell of the services in the diagnostics, and the travel left."""
         self._offers.describe(report)
-        core = self._node.core
+        core = self._platform.core
         if core is not None and core.phase != OFF:
             describe_travel(self._ways(), report)
 

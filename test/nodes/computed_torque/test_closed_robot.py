@@ -23,7 +23,8 @@ from lie_dynamics_ros.lie_dynamics import (
     inverse_dynamics,
     mechanism,
 )
-from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, MOTOR_MODES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES, MOTOR_MODES
 
 PAGE = (Path(__file__).resolve().parents[3] / "doc" / "nodes" / "computed_torque.md").read_text()
 (PARAMETERS,) = re.findall(r"```yaml\n(.*?loops.*?)```", PAGE, re.DOTALL)

@@ -19,8 +19,9 @@ from lie_dynamics_ros.lie_dynamics import (
     inverse_dynamics,
     mass_matrix,
 )
-from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.efforts import EffortStage
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
 from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
 

@@ -7,7 +7,8 @@ from support.cores import options
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES, ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 
 
 def swing_errors(delay, **parameters):

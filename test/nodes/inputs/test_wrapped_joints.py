@@ -13,7 +13,7 @@ from support import arms
 from lie_dynamics_ros import Controller
 from lie_dynamics_ros.core.turns import Turns
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.nodes.computed_torque.core import CONTROL_MODES
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 from lie_dynamics_ros.nodes.contact import node as contact
 from lie_dynamics_ros.nodes.contact.core import ContactCore, ContactOptions
 from lie_dynamics_ros.nodes.hybrid_dynamics import node as hybrid_dynamics

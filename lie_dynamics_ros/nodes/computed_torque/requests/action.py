@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -18,6 +18,7 @@ from ....core.errors import MessageError, reason_of
 from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.texts import listed
 from ....ros.inputs.trajectories import read_joint_trajectory
+from ....ros.node.answering_node import AnsweringNode
 from ....ros.node.background import Job
 from ....ros.node.side_node import SideNode
 from ....ros.wire import qos
@@ -42,9 +43,6 @@ from ..trajectories.goals import (
 from ..trajectories.judging import Prepared
 from ..trajectories.trajectory_player import PastError
 
-if TYPE_CHECKING:
-    from ..node import ComputedTorqueNode
-
 NAME = "~/follow_joint_trajectory"
 FEW = 100
 """Points up to which a goal is read at once: that takes less than a millisecond."""
@@ -62,7 +60,7 @@ class TrajectoryAction:
 
     Parameters
     ----------
-    node : ComputedTorqueNode
+    node : AnsweringNode
     prepare : callable
         As `TrajectoryInput.prepare`.
     side : SideNode
@@ -70,7 +68,7 @@ class TrajectoryAction:
 
     def __init__(
         self,
-        node: ComputedTorqueNode,
+        node: AnsweringNode[ComputedTorqueCore],
         prepare: Callable[[Callable[[], Prepared], Callable[[Job], None]], None],
         side: SideNode,
     ) -> None:

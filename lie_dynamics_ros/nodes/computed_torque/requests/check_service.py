@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -13,12 +13,11 @@ from ....core.errors import MessageError
 from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.control.feasibility import KINDS
 from ....ros.inputs.trajectories import read_joint_trajectory
+from ....ros.node.answering_node import AnsweringNode
 from ....ros.node.side_node import SideNode
 from ....ros.wire.trajectory_decoder import let_go
+from ..core import ComputedTorqueCore
 from ..trajectories.trajectory_piece import Desired, Piece
-
-if TYPE_CHECKING:
-    from ..node import ComputedTorqueNode
 
 CHECK = "~/check_trajectory"
 
@@ -28,12 +27,12 @@ class CheckService:
 
     Parameters
     ----------
-    node : ComputedTorqueNode
+    node : AnsweringNode
     side : SideNode
         On whose thread requests are taken.
     """
 
-    def __init__(self, node: ComputedTorqueNode, side: SideNode) -> None:
+    def __init__(self, node: AnsweringNode[ComputedTorqueCore], side: SideNode) -> None:
         self._node = node
         node.offers.offer("CheckTrajectory", CHECK, self._check, node.worker, side)
 

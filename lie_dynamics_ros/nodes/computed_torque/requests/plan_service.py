@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ....core.arrays import Array
 from ....core.errors import RequestError
 from ....lie_dynamics import Model, MotionCost, optimal_motion
+from ....ros.node.answering_node import AnsweringNode
 from ....ros.node.side_node import SideNode
+from ..core import ComputedTorqueCore
 from ..trajectories.judging import FEEDBACK
 from .check_service import to_message
-
-if TYPE_CHECKING:
-    from ..core import ComputedTorqueCore
-    from ..node import ComputedTorqueNode
 
 PLAN = "~/plan_motion"
 QUICKEST_PLAN, SLOWEST_PLAN = 0.1, 60.0
@@ -31,12 +29,12 @@ class PlanService:
 
     Parameters
     ----------
-    node : ComputedTorqueNode
+    node : AnsweringNode
     side : SideNode
         On whose thread requests are taken.
     """
 
-    def __init__(self, node: ComputedTorqueNode, side: SideNode) -> None:
+    def __init__(self, node: AnsweringNode[ComputedTorqueCore], side: SideNode) -> None:
         self._node = node
         node.offers.offer("PlanMotion", PLAN, self._plan, node.worker, side)
 

@@ -5,20 +5,19 @@ Under its names and types, so that what is made for that controller works here: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ....core.arrays import Array
 from ....core.errors import MessageError
+from ....ros.node.answering_node import AnsweringNode
 from ....ros.outputs.output import Output
 from ....ros.wire.messages import nanoseconds
 from ..answer import ControllerAnswer
 from ..core import ComputedTorqueCore
-
-if TYPE_CHECKING:
-    from ..node import ComputedTorqueNode
 
 
 class StandardInterfaces:
@@ -26,10 +25,12 @@ class StandardInterfaces:
 
     Parameters
     ----------
-    node : ComputedTorqueNode
+    node : AnsweringNode
+    scale_speed : callable
+        Takes a new speed, as a part of the one of trajectories.
     """
 
-    def __init__(self, node: ComputedTorqueNode) -> None:
+    def __init__(self, node: AnsweringNode[ComputedTorqueCore], scale_speed: Callable[[float], None]) -> None:
         self._node = node
         self._state: Output | None = None
         try:
@@ -41,7 +42,7 @@ class StandardInterfaces:
         try:  # younger than the type before
             from control_msgs.msg import SpeedScalingFactor
 
-            node.listen(SpeedScalingFactor, "~/speed_scaling_input", lambda m: node.scale_speed(m.factor))
+            node.listen(SpeedScalingFactor, "~/speed_scaling_input", lambda m: scale_speed(m.factor))
         except ImportError:
             pass
         try:

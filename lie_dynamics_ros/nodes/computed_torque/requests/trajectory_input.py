@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
@@ -12,6 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_mapping import JointMapping
 from ....ros.inputs.trajectories import read_joint_trajectory
+from ....ros.node.answering_node import AnsweringNode
 from ....ros.node.background import Background, Job
 from ....ros.wire import qos
 from ....ros.wire.interface_package import interfaces
@@ -19,19 +19,16 @@ from ....ros.wire.trajectory_decoder import header_of
 from ..core import ComputedTorqueCore
 from ..trajectories.judging import Prepared
 
-if TYPE_CHECKING:
-    from ..node import ComputedTorqueNode
-
 
 class TrajectoryInput:
     """Lets trajectories of all senders be prepared beside the executor, and takes them in one after the other.
 
     Parameters
     ----------
-    node : ComputedTorqueNode
+    node : AnsweringNode
     """
 
-    def __init__(self, node: ComputedTorqueNode) -> None:
+    def __init__(self, node: AnsweringNode[ComputedTorqueCore]) -> None:
         self._node = node
         self._background = Background("trajectories")
         self._jobs: deque[tuple[Job, Callable[[Job], None]]] = deque()  # being prepared, in the order they came in
