@@ -16,10 +16,11 @@ GROUPS = {
     "models": ("Models and identification", "batch_evaluation from_bag identification urdf_torques"),
     "platforms": ("Stewart platforms", "stewart_calibration stewart_command stewart_fusion stewart_platform "
                   "stewart_tracking stewart_workspace"),
-    "loops": ("Closed loops and geometry", "closed_form_curvature closed_form_geodesics five_bar machines mechanisms"),
+    "loops": ("Closed loops and geometry", "closed_form_curvature closed_form_geodesics five_bar machines mechanisms "
+              "optimal_machines"),
 }  # fmt: skip
 """Titles of the groups, by their folders, and the scripts in them."""
-MECHANISMS = {"five_bar": "five-bar", "mechanisms": "delta", "machines": "3-RPS"}
+MECHANISMS = {"five_bar": "five-bar", "mechanisms": "delta", "machines": "3-RPS", "optimal_machines": "five-bar"}
 LINKS = {
     "torque_optimal_motion": 2, "closed_form_curvature": 3, "closed_form_geodesics": 3, "identification": 3,
     "design_by_sensitivity": 2,

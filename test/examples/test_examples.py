@@ -32,6 +32,9 @@ EXAMPLES = {
         ["mechanism_3_rps.png", "mechanism_five_bar.png"],
     ),
     "motion_capture": ([], [r"along a parabola, to \d\.\de-1\d m", r"within 0\.\d\d mrad"]),
+    "optimal_machines": (
+        [], [r"pole: up in 1\.5 s by 1[56]\.\d N", r"replayed it ends 0\.0\d+ rad off", r"within \de-1[3-9]"]
+    ),
     "optimal_motion": ([], [r"optimal: 1\.03\d s, heat 0\.1[23]", r"followed by the controller within [123]\.\d mrad"]),
     "stewart_calibration": ([], ["18 not identifiable"], []),
     "stewart_command": ([], ["the path takes 2.3", r"rate .*: a leg is at its limit in [45]\d %"]),
