@@ -116,6 +116,21 @@ def test_panda_within_its_limits_against_slsqp(name):
     assert path.gap < 1e-3
 
 
+def test_ends_on_a_limit():
+    """Near an end on a limit nothing is lost between points; with a little room beyond it costs hardly less."""
+    model = panda()
+    start, goal = (np.array(x, dtype=float) for x in PAIRS["slow"][:2])
+    start[3], goal[1] = model.limits.lower[3], model.limits.upper[1]
+    costs = []
+    for room in (0.0, 1e-3):
+        wider = replace(model.limits, lower=model.limits.lower - room, upper=model.limits.upper + room)
+        path = torque_optimal_motion(model, start, goal, 1.5, limits=wider, tolerance=1e-3, max_modes=8)
+        assert path.converged
+        require_kept(model, path, wider)
+        costs.append(path.cost)
+    assert costs[1] <= costs[0] < 1.02 * costs[1]
+
+
 def test_a_start_is_never_made_worse():
     """Found by a search that is stopped at once, a motion is the start that keeps the limits."""
     model = panda()

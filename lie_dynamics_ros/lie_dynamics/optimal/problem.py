@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Array
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
@@ -214,10 +215,20 @@ class MotionProblem:
             with np.errstate(invalid="ignore"):
                 loss = here - around
             loss = np.where(np.isfinite(loss), np.maximum(loss, 0.0), 0.0)
+            ends: tuple[tuple[int, npt.NDArray[np.bool_]], ...] = ()
+            if name in ("position", "velocity") and self.task.fixed_ends:  # at an end on a limit no room is left
+                ends = tuple(
+                    (at, (around[:, at] >= 0.0) & (end < here[:, at]))
+                    for at, end in ((0, room[:, 0, 0]), (-1, room[:, -1, -1]))
+                )
+            for at, kept in ends:
+                loss[:, at] = np.where(kept, 0.0, loss[:, at])
             wide_loss = loss.copy()
             if spread:
                 wide_loss[:, 1:] = np.maximum(wide_loss[:, 1:], loss[:, :-1])
                 wide_loss[:, :-1] = np.maximum(wide_loss[:, :-1], loss[:, 1:])
+            for at, kept in ends:
+                wide_loss[:, at] = np.where(kept, 0.0, wide_loss[:, at])
             parts.append(wide_loss.ravel())
         return np.concatenate(parts)
 

@@ -55,6 +55,11 @@ class Task:
         """Whether the duration is found, too."""
         return self.duration[0] < self.duration[1]
 
+    @property
+    def fixed_ends(self) -> bool:
+        """Whether configurations and rates at both ends are given, not periodic."""
+        return len(self.conditions.terms[0]) == 1
+
     def motion(self, table: Array, coefficients: Array, duration: float) -> tuple[Array, ChartedMotion | LoopMotion]:
         """Return the path and its rates (4, k, width) where the table was made, and the states there."""
         with np.errstate(over="ignore", invalid="ignore"):
