@@ -33,6 +33,14 @@ def test_gn_se3_is_within_four_points_in_four_states(rows):
     assert rows["gn-se3"].verdict == "exact in 3, 5; within 4 points in 1, 2; not reproduced in 4"
 
 
+def test_never_is_not_within_four_points_of_sometimes():
+    true = np.zeros((5, 50), dtype=bool)
+    true[[2, 4]] = True
+    row = tables.Row("lm-quat", "", np.zeros((5, 50), dtype=int), true, ~true)
+    assert row.percent[0] == 0 and row.printed[0] == 4
+    assert row.verdict == "exact in 2, 3, 5; not reproduced in 1, 4"
+
+
 def test_what_the_text_of_the_paper_says_about_branches(rows):
     """State 2 leads the solvers on R^6, and LM on quaternions, to the branch T_s; from 3 and 5 nothing goes there."""
     for method in ("gn-r6", "lm-r6", "lm-quat"):

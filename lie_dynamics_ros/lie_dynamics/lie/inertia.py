@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,17 +45,20 @@ class SpatialInertia:
     inertia: npt.NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        mass = float(as_real(self.mass, (), "mass").reshape(()))
+        mass = self.mass if type(self.mass) is float and math.isfinite(self.mass) else float(
+            as_real(self.mass, (), "mass").reshape(())
+        )  # fmt: skip
         com = as_real(self.com, (3,), "com").reshape(3).copy()
         inertia = as_real(self.inertia, (3, 3), "inertia").reshape(3, 3)
-        off = np.abs(inertia - inertia.T).max()
-        if off > 1e-9 * np.abs(inertia).max():
+        (_, xy, xz), (yx, _, yz), (zx, zy, _) = inertia.tolist()
+        off = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
+        if off > 0.0 and off > 1e-9 * np.abs(inertia).max():
             raise InertiaError(
                 f"rotational inertia must be symmetric, entries differ by {off:.3g} kg m^2: {inertia.tolist()}",
                 value=inertia,
                 expected="a symmetric matrix",
             )
-        inertia = 0.5 * (inertia + inertia.T)
+        inertia = 0.5 * (inertia + inertia.T) if off > 0.0 else inertia.copy()
         com.flags.writeable = inertia.flags.writeable = False
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "com", com)

@@ -6,6 +6,8 @@ takes leading batch axes, which broadcast; those without a check on group member
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -58,11 +60,29 @@ def check(T: npt.ArrayLike, name: str = "T", tolerance: float = so3.TOLERANCE) -
     GroupError
         If the upper left block is no rotation (within `tolerance`) or the last row is not 0 0 0 1.
     """
+    if type(T) is np.ndarray and T.shape == (4, 4) and T.dtype == np.float64 and _is_rigid(T.tolist(), tolerance):
+        return T
     T = as_real(T, (4, 4), name)
     if np.abs(T[..., 3, :] - _BOTTOM).max(initial=0.0) > 0.0:
         raise GroupError(f"{name}: the last row of a rigid motion is 0 0 0 1", name=name, value=T, expected="0 0 0 1")
     so3.check(T[..., :3, :3], name, tolerance)
     return T
+
+
+def _is_rigid(T: list[list[float]], tolerance: float) -> bool:
+    """Tell what `check` asks of one matrix, in plain numbers, which takes a tenth of the time of arrays."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), bottom = T
+    return (
+        bottom == [0.0, 0.0, 0.0, 1.0]
+        and math.isfinite(x + y + z)
+        and abs(a * a + d * d + g * g - 1.0) <= tolerance
+        and abs(b * b + e * e + h * h - 1.0) <= tolerance
+        and abs(c * c + f * f + i * i - 1.0) <= tolerance
+        and abs(a * b + d * e + g * h) <= tolerance
+        and abs(a * c + d * f + g * i) <= tolerance
+        and abs(b * c + e * f + h * i) <= tolerance
+        and a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0
+    )
 
 
 def hat(V: npt.ArrayLike) -> AnyArray:

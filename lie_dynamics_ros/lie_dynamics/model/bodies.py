@@ -112,7 +112,7 @@ class BodyTree:
         inertia = _MASSLESS if inertia is None else inertia
         if self._judge_inertias and inertia is not _MASSLESS:
             inertia.check(name)
-        placement = np.eye(4) if placement is None else se3.check(placement, f"placement of {name}").real
+        placement = _IDENTITY if placement is None else se3.check(placement, f"placement of {name}").real
         if name in self._frames:
             raise DescriptionError(
                 f"body {name!r} is there already: every body and frame needs a name of its own", name=name
@@ -143,7 +143,7 @@ class BodyTree:
         record = Joint(joint_name, joint, index, name, parent_body, q_slice, v_slice, mimic)
         given = _read_limits(joint_name, joint, limits)
         self._bodies.append(_Draft(record, at.body, at.placement @ placement, inertia, given))
-        self._frames[name] = Frame(name, index, np.eye(4))
+        self._frames[name] = Frame(name, index, _IDENTITY)
         self._joint_names.add(joint_name)
         self._nq, self._nv = q_slice.stop, v_slice.stop
         return self
@@ -168,6 +168,7 @@ class BodyTree:
 
 
 _MASSLESS = SpatialInertia.zero()
+_IDENTITY = np.eye(4)
 
 
 @cache
@@ -190,7 +191,11 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
         if key not in given:
             limits[key] = _filled(size, default)
             continue
-        value = numbers(given[key])
+        single: object = given[key]
+        if isinstance(single, float) and single >= 0.0:  # as readers give it; a negative one is looked at below
+            limits[key] = np.array([single] * size)
+            continue
+        value = numbers(single)
         if value.shape not in ((), (size,)) or np.isnan(value).any():
             raise DescriptionError(f"joint {name!r}: {key} must be one number or {size}, got {given[key]!r}", name=name)
         limits[key] = np.full(size, value)
@@ -198,7 +203,7 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
             raise DescriptionError(f"joint {name!r}: {key} must not be negative, got {limits[key].tolist()}", name=name)
     if joint.kind in ("spherical", "free") and limits["stiffness"].any():
         raise DescriptionError(f"joint {name!r}: a {joint.kind} joint has no spring; stiffness 0 expected", name=name)
-    if (limits["lower"] > limits["upper"]).any():
+    if ("lower" in given or "upper" in given) and (limits["lower"] > limits["upper"]).any():
         raise DescriptionError(
             f"joint {name!r}: lower limit {limits['lower'].tolist()} is above upper limit {limits['upper'].tolist()}",
             name=name,

@@ -74,6 +74,9 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
     return roots[0]
 
 
+_NOT_NEGATIVE = (*RATE_LIMITS, "damping", "friction", "armature")
+
+
 def check_joint(joint: JointDescription) -> None:
     """Refuse a joint whose figures are impossible.
 
@@ -94,8 +97,10 @@ def check_joint(joint: JointDescription) -> None:
             value=(joint.lower, joint.upper),
             expected="lower <= upper",
         )
-    for attribute in (*RATE_LIMITS, "damping", "friction", "armature"):
+    for attribute in _NOT_NEGATIVE:
         value = getattr(joint, attribute)
+        if 0.0 <= value < math.inf:
+            continue
         if math.isnan(value) or value < 0.0 or (math.isinf(value) and not attribute.endswith("limit")):
             raise DescriptionError(
                 f"{label}: {attribute.replace('_', ' ')} is {value:g}, a number >= 0 expected",
@@ -202,9 +207,8 @@ def check_inertias(
     whole: dict[str, SpatialInertia] = {}
     remarks: list[str] = []
     refused: list[tuple[str, InertiaError]] = []
-    for link in links:
-        if link.inertia is None:
-            continue
+    for link in _doubtful(links):
+        assert link.inertia is not None
         label = f"link '{link.name}'"
         try:
             link.inertia.check(label)
@@ -241,6 +245,16 @@ def check_inertias(
     if policy == "warn":
         warnings.warn(message, DescriptionWarning, stacklevel=3)
     return [*remarks, *(f"accepted on request: {error}" for _, error in refused)]
+
+
+def _doubtful(links: Sequence[LinkDescription]) -> list[LinkDescription]:
+    """Return the links with an inertia that does not clearly obey the triangle inequality, all looked at together."""
+    given = [link for link in links if link.inertia is not None]
+    figures = np.array([link.inertia.inertia for link in given if link.inertia is not None]).reshape(-1, 3, 3)
+    low, middle, high = np.linalg.eigvalsh(figures).T
+    clear = high - middle - low <= 0.0
+    masses = np.array([link.inertia.mass for link in given if link.inertia is not None])
+    return [given[k] for k in np.flatnonzero(~(clear & (masses >= 0.0)))]
 
 
 def _rigid_bodies(links: Sequence[LinkDescription], joints: Sequence[JointDescription]) -> dict[str, SpatialInertia]:

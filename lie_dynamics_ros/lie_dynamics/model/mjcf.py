@@ -127,13 +127,15 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array]:
     names = MjcfNames(compiled)
     bodies = BodyTree(names.of("body", 0), judge_inertias=False)  # MuJoCo has judged them
     taken = set(names.all("body"))
+    places = pose_of(compiled.body_pos, compiled.body_quat)
+    inertias = _inertias(compiled)
     for index in range(1, compiled.nbody):
-        _add_body(bodies, compiled, index, names, taken)
+        _add_body(bodies, compiled, index, names, taken, places[index], inertias[index])
     sites = site_frames(names)
+    site_places = pose_of(compiled.site_pos, compiled.site_quat)
     for k in range(compiled.nsite):
         body = names.of("body", compiled.site_bodyid[k])
-        frame = unique(sites[k], taken)
-        bodies.add(frame, body, placement=pose_of(compiled.site_pos[k], compiled.site_quat[k]))
+        bodies.add(unique(sites[k], taken), body, placement=site_places[k])
     name = bytes(compiled.names).split(b"\0")[0].decode() or "robot"
     missing = _left_out(compiled, names)
     if missing:
@@ -149,8 +151,16 @@ def site_frames(names: MjcfNames) -> list[str]:
 
 
 def pose_of(position: npt.ArrayLike, quaternion: npt.ArrayLike) -> Array:
-    """Return a pose (4, 4) from a position and a quaternion with w first."""
-    return se3.from_parts(so3.from_quaternion(np.roll(np.asarray(quaternion, dtype=float), -1)), position)
+    """Return poses (..., 4, 4) from positions (..., 3) and quaternions (..., 4) with w first."""
+    return se3.from_parts(so3.from_quaternion(np.roll(np.asarray(quaternion, dtype=float), -1, axis=-1)), position)
+
+
+def _inertias(compiled: Any) -> list[SpatialInertia]:
+    """Return the inertias of all bodies in their frames."""
+    axes = pose_of(compiled.body_ipos, compiled.body_iquat)[:, :3, :3]
+    figures = axes * compiled.body_inertia[:, None, :] @ np.swapaxes(axes, -1, -2)
+    masses = compiled.body_mass.tolist()
+    return [SpatialInertia(*body) for body in zip(masses, np.array(compiled.body_ipos), figures, strict=True)]
 
 
 def _bit(name: str) -> int:
@@ -159,18 +169,25 @@ def _bit(name: str) -> int:
     return int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}"))
 
 
-def _shift(translation: npt.ArrayLike) -> Array:
-    return se3.from_parts(np.eye(3), translation)
+def _shifted(pose: Array, translation: Array) -> Array:
+    """Return a pose (4, 4) whose origin has moved (3,) along its own axes."""
+    moved = pose.copy()
+    moved[:3, 3] += pose[:3, :3] @ translation
+    return moved
 
 
-def _add_body(bodies: BodyTree, compiled: Any, index: int, names: MjcfNames, taken: set[str]) -> None:
+def _add_body(
+    bodies: BodyTree,
+    compiled: Any,
+    index: int,
+    names: MjcfNames,
+    taken: set[str],
+    placement: Array,
+    inertia: SpatialInertia,
+) -> None:
     """Add a body: a joint each with a frame at its anchor, since MuJoCo's body frame is at none of them."""
     name = names.of("body", index)
     at = names.of("body", compiled.body_parentid[index])
-    placement = pose_of(compiled.body_pos[index], compiled.body_quat[index])
-    axes = pose_of(np.zeros(3), compiled.body_iquat[index])[:3, :3]
-    figures = axes @ np.diag(compiled.body_inertia[index]) @ axes.T
-    inertia = SpatialInertia(float(compiled.body_mass[index]), compiled.body_ipos[index], figures)
     first, count = int(compiled.body_jntadr[index]), int(compiled.body_jntnum[index])
     anchor = np.zeros(3)
     for joint in range(first, first + count):
@@ -179,12 +196,12 @@ def _add_body(bodies: BodyTree, compiled: Any, index: int, names: MjcfNames, tak
         if kind == _FREE:
             placement = np.eye(4)
         elif kind != _SLIDE:  # which has no anchor
-            placement = placement @ _shift(compiled.jnt_pos[joint] - anchor)
+            placement = _shifted(placement, compiled.jnt_pos[joint] - anchor)
             anchor = np.array(compiled.jnt_pos[joint])
-        if kind == _HINGE:
+        if kind == _HINGE and reference != 0.0:
             placement = placement @ se3.exp([*(-reference * axis), 0.0, 0.0, 0.0])
         elif kind == _SLIDE:
-            placement = placement @ _shift(-reference * axis)
+            placement = _shifted(placement, -reference * axis)
         whole = joint == first + count - 1 and not anchor.any()
         moved = name if whole else unique(f"{name}/{label}", taken)
         kinds = {_FREE: joint_types.free, _BALL: joint_types.spherical}
@@ -194,7 +211,7 @@ def _add_body(bodies: BodyTree, compiled: Any, index: int, names: MjcfNames, tak
         bodies.add(moved, at, motion, placement, own, joint_name=label, mimic=None, **limits)
         at, placement = moved, np.eye(4)
     if at != name:
-        bodies.add(name, at, placement=placement @ _shift(-anchor), inertia=inertia)
+        bodies.add(name, at, placement=_shifted(placement, -anchor), inertia=inertia)
 
 
 def _limits(compiled: Any, joint: int, label: str) -> dict[str, npt.ArrayLike]:

@@ -100,9 +100,8 @@ class ModelData:
     ) -> None:
         plain = [j for j in joints if j.kind not in ("spherical", "free") and not j.coupled]
         body_rows = np.empty(len(joints), dtype=np.intp)
-        for index, row in enumerate(rows[1:], 1):
-            if row[layout.BODY] >= 0.0:
-                body_rows[int(row[layout.BODY])] = index
+        ends = np.flatnonzero(rows[1:, layout.BODY] >= 0.0) + 1
+        body_rows[rows[ends, layout.BODY].astype(np.intp)] = ends
         table = with_columns(rows)
         values = {
             "name": name,

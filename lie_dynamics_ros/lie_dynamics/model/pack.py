@@ -14,6 +14,7 @@ from .joint_types import JointType, rotation_from_z
 from .structure import Joint
 
 _UPPER = np.triu_indices(3)
+_UNTURNED, _ORIGIN = np.eye(3), np.zeros(3)
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ def pack(bodies: Sequence[PackedBody], nq: int, nv: int) -> Array:
     appended = nq  # a user's joint reads what is appended to q
     for index, body in enumerate(bodies):
         parent_row = 0 if body.parent < 0 else last_row[body.parent]
-        parent_turn = np.eye(3) if body.parent < 0 else turns[body.parent]
-        rotation, origin = parent_turn.T @ body.placement[:3, :3], parent_turn.T @ body.placement[:3, 3]
+        placement = body.placement if body.parent < 0 else turns[body.parent].T @ body.placement[:3]
+        rotation, origin = placement[:3, :3], placement[:3, 3]
         first = body.joint.v_slice.start + 1
         joint = body.joint.type
         if joint.steps:
@@ -52,9 +53,9 @@ def pack(bodies: Sequence[PackedBody], nq: int, nv: int) -> Array:
         row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9] = turn.T.ravel()
         last_row.append(first + joint.nv - 1)
         turns.append(turn)
-        put_inertia(row, body.inertia)
         reference = _reference_row(first, joint) if parent_row == 0 else rows[parent_row, layout.REFERENCE]
         rows[first : first + joint.nv, layout.REFERENCE] = reference
+    _put_inertias(rows, last_row, [body.inertia for body in bodies])
     header[layout.N_Q] = appended
     header[layout.N_TREES] = (rows[1:, layout.PARENT] == 0.0).sum()
     put_round_off(rows)
@@ -156,14 +157,23 @@ def _subtree_ends(parents: Sequence[int]) -> tuple[list[int], bool]:
 
 def put_inertia(row: Array, inertia: SpatialInertia) -> None:
     """Write a body's inertia, given in its body frame, into its row."""
-    turn = _turn(row)
-    parameters = inertia.parameters()
-    about_origin = np.empty((3, 3))
-    about_origin[_UPPER] = parameters[4:]
-    about_origin.T[_UPPER] = parameters[4:]
-    row[layout.MASS] = parameters[0]
-    row[layout.MOMENT : layout.MOMENT + 3] = turn @ parameters[1:4]
-    row[layout.INERTIA : layout.INERTIA + 6] = (turn @ about_origin @ turn.T)[_UPPER]
+    _put_inertias(row[None], [0], [inertia])
+
+
+def _put_inertias(rows: Array, at: Sequence[int], inertias: Sequence[SpatialInertia]) -> None:
+    """Write inertias of bodies, given in their body frames, into their rows, all at once."""
+    if not at:
+        return
+    turns = rows[at, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(-1, 3, 3)
+    mass = np.array([inertia.mass for inertia in inertias])
+    com = np.array([inertia.com for inertia in inertias])
+    moved = com[:, :, None] * com[:, None, :]
+    about_origin = np.array([inertia.inertia for inertia in inertias])
+    about_origin += mass[:, None, None] * ((com * com).sum(axis=1)[:, None, None] * np.eye(3) - moved)
+    rows[at, layout.MASS] = mass
+    rows[at, layout.MOMENT : layout.MOMENT + 3] = (turns @ (mass[:, None] * com)[:, :, None])[:, :, 0]
+    turned = turns @ about_origin @ np.swapaxes(turns, -1, -2)
+    rows[at, layout.INERTIA : layout.INERTIA + 6] = turned[:, _UPPER[0], _UPPER[1]]
 
 
 def get_inertia(row: Array) -> SpatialInertia:
@@ -207,7 +217,7 @@ def _put_place(row: Array, rotation: Array, origin: Array) -> None:
 
 def _pack_steps(rows: Array, first: int, joint: Joint, parent: int, rotation: Array, origin: Array) -> Array:
     """Fill one row per step and return the rotation of the last kernel frame seen from the body frame."""
-    turn = np.eye(3)
+    turn = _UNTURNED
     for k, step in enumerate(joint.type.steps):
         row = rows[first + k]
         next_turn = rotation_from_z(step.axis)
@@ -218,7 +228,7 @@ def _pack_steps(rows: Array, first: int, joint: Joint, parent: int, rotation: Ar
         row[layout.BODY] = -1
         row[layout.AXIS_W], row[layout.AXIS_V] = step.rotation, step.translation
         row[layout.SUBSPACE + 2], row[layout.SUBSPACE + 5] = step.rotation, step.translation
-        rotation, origin, turn = np.eye(3), np.zeros(3), next_turn
+        rotation, origin, turn = _UNTURNED, _ORIGIN, next_turn
     return turn
 
 

@@ -65,7 +65,9 @@ class Frame:
     placement: Array
 
     def __post_init__(self) -> None:
-        _freeze_arrays(self)
+        placement = self.placement.copy()
+        placement.flags.writeable = False
+        object.__setattr__(self, "placement", placement)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild(self)

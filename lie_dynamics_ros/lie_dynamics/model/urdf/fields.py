@@ -36,6 +36,7 @@ KNOWN: dict[str, dict[str, tuple[str, ...] | None]] = {
         "safety_controller": None,
     },
 }
+_UNTURNED = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
 _OWN = {"inertial": (), "joint": ("name", "type")}
 #: By how much the length of a quaternion may differ from 1: figures of two digits.
 QUATERNION_TOLERANCE = 1e-2
@@ -135,7 +136,8 @@ class Fields:
         infinite : bool
             inf and -inf are numbers too.
         """
-        if default is not None and not self.has(tag, attribute):
+        found = self._found.get(tag)
+        if default is not None and (found is None or attribute not in found):
             return default
         text = self._required(tag, attribute).strip(" \t\r\n")
         value = self._value(text, infinite)
@@ -147,23 +149,21 @@ class Fields:
         """Return the numbers that an attribute holds; it must be there."""
         text = self._required(tag, attribute).strip(" \t\r\n")
         parts = _BLANKS.split(text, maxsplit=size)
-        values = [value for part in parts if (value := self._value(part, False)) is not None]
+        values = [value for part in parts if (value := plain_number(part)) is not None and abs(value) <= LARGEST]
         if len(parts) != size or len(values) != size:
             self._refuse(tag, attribute, text, f"{size} plain decimal numbers with blanks between")
         return values
 
     def pose(self) -> AnyArray:
         """Return the pose (4, 4) that <origin> gives, by `rpy` or `quat_xyzw`; the identity where there is none."""
-        pose = np.eye(4)
-        if self.has("origin", "xyz"):
-            pose[:3, 3] = self.vector("origin", "xyz", 3)
+        x, y, z = self.vector("origin", "xyz", 3) if self.has("origin", "xyz") else (0.0, 0.0, 0.0)
         if self.has("origin", "quat_xyzw"):
-            pose[:3, :3] = quaternion.to_matrix(self._quaternion())
-        elif self.has("origin", "rpy"):
-            rpy = self.vector("origin", "rpy", 3)
-            if any(rpy):
-                pose[:3, :3] = so3.from_rpy(rpy)
-        return pose
+            rows = quaternion.to_matrix(self._quaternion()).tolist()
+        else:
+            rpy = self.vector("origin", "rpy", 3) if self.has("origin", "rpy") else (0.0, 0.0, 0.0)
+            rows = so3.rows_of_rpy(*rpy) if any(rpy) else _UNTURNED
+        first, second, third = rows
+        return np.array([[*first, x], [*second, y], [*third, z], [0.0, 0.0, 0.0, 1.0]])
 
     def _quaternion(self) -> AnyArray:
         text = self._found["origin"]["quat_xyzw"]

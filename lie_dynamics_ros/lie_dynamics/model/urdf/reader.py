@@ -130,9 +130,10 @@ def _link(element: Element, robot: RobotElement, strangers: Strangers) -> LinkDe
     mass = fields.number("mass", "value")
     xx, xy, xz, yy, yz, zz = (fields.number("inertia", key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     pose = fields.pose()
-    rotation = pose[:3, :3]
     figures = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return LinkDescription(name, SpatialInertia(mass, pose[:3, 3], rotation @ figures @ rotation.T))
+    if fields.has("origin", "rpy") or fields.has("origin", "quat_xyzw"):
+        figures = pose[:3, :3] @ figures @ pose[:3, :3].T
+    return LinkDescription(name, SpatialInertia(mass, pose[:3, 3], figures))
 
 
 def _joint(element: Element, robot: RobotElement, remarks: list[str], strangers: Strangers) -> JointDescription:

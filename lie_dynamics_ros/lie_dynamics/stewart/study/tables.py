@@ -51,8 +51,10 @@ class Row:
         if not any(gaps):
             return "exact in all five states"
         same = [str(state) for state, gap in enumerate(gaps, start=1) if gap == 0]
-        close = [str(state) for state, gap in enumerate(gaps, start=1) if 0 < gap <= CLOSE]
-        off = [str(state) for state, gap in enumerate(gaps, start=1) if gap > CLOSE]
+        never = [0 in pair for pair in zip(self.percent, self.printed, strict=True)]  # is no near miss of sometimes
+        near = [0 < gap <= CLOSE and not one for gap, one in zip(gaps, never, strict=True)]
+        close = [str(state) for state, one in enumerate(near, start=1) if one]
+        off = [str(state) for state, gap in enumerate(gaps, start=1) if gap and not near[state - 1]]
         parts = [f"exact in {', '.join(same)}"] if same else []
         parts += [f"within {CLOSE} points in {', '.join(close)}"] if close else []
         parts += [f"not reproduced in {', '.join(off)}"] if off else []
