@@ -74,7 +74,7 @@ def test_placements_and_inertias():
         ({"lower": np.nan}, r"joint 'a': lower must be one number"),
         ({"damping": -0.1}, r"joint 'a': damping must not be negative"),
         ({"armature": -0.1}, r"joint 'a': armature must not be negative"),
-        ({"stiffness": 1.0}, r"joint 'a': unknown limits \['stiffness'\], known are"),
+        ({"elasticity": 1.0}, r"joint 'a': unknown limits \['elasticity'\], known are"),
         ({"lower": "low"}, r"joint 'a': lower must be"),
     ],
 )
