@@ -17,7 +17,9 @@ BATCH = 3
 #: Arguments that are one for all states of a batch.
 ALONE = {"lengths", "guess", "start", "goal", "start_velocity", "goal_velocity", "weights", "multipliers"}
 #: Functions of one state at a time, and one that counts its states.
-ONE_STATE = {"assemble", "consistent_acceleration", "consistent_velocity", "is_flat", "platform_wrench"}
+ONE_STATE = {
+    "assemble", "consistent_acceleration", "consistent_velocity", "constrained_travel_left", "is_flat", "platform_wrench"
+}  # fmt: skip
 
 
 def numbers_in(result):
