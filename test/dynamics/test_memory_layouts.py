@@ -18,7 +18,8 @@ BATCH = 3
 ALONE = {"lengths", "guess", "start", "goal", "start_velocity", "goal_velocity", "weights", "multipliers"}
 #: Functions of one state at a time, and one that counts its states.
 ONE_STATE = {
-    "assemble", "consistent_acceleration", "consistent_velocity", "constrained_travel_left", "is_flat", "platform_wrench"
+    "assemble", "consistent_acceleration", "consistent_velocity", "constrained_travel_left", "is_flat",
+    "platform_wrench",
 }  # fmt: skip
 
 
