@@ -155,3 +155,14 @@ def test_learned_rotors_follow_closer_than_pd_with_gravity(name, mode, share):
     assert not {"stopping", "stopped"} & set(record.phase)
     learned, pd = (np.sqrt(np.mean(np.square(x))) for x in (record.error, pd_with_gravity(arm, record)))
     assert learned < share * pd, (learned, pd)
+
+
+def test_efforts_of_any_layout_are_watched():
+    """Strided arrays, and one number for the noise of all joints."""
+    plain, strided = OscillationWatch(np.ones(3)), OscillationWatch(np.ones(3))
+    wide = np.zeros((3, 2))
+    for k in range(200):
+        wide[:, 0] = (-1.0) ** (k // 3)
+        plain.update(wide[:, 0].copy(), 0.002)
+        strided.update(wide[:, 0], 0.002, noise=0.0)
+    assert strided.factor == plain.factor < 1.0

@@ -15,13 +15,15 @@ from lie_dynamics_ros.lie_dynamics import (
     Model,
     ModelBuilder,
     MotionCost,
+    SingularityError,
     SpatialInertia,
     inverse_dynamics,
     joint_types,
     optimal_motion,
     torque_optimal_motion,
 )
-from lie_dynamics_ros.lie_dynamics.optimal import OptimalMotionError
+from lie_dynamics_ros.lie_dynamics.optimal import OptimalMotionError, motion
+from lie_dynamics_ros.lie_dynamics.optimal.interior_point import solve
 
 POINT = SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
 
@@ -114,6 +116,24 @@ def test_panda_within_its_limits_against_slsqp(name):
     assert require_kept(model, path, model.limits) == pytest.approx(path.cost, rel=1e-5)
     assert path.stationarity + path.gap == pytest.approx(path.residual)
     assert path.gap < 1e-3
+
+
+def test_a_second_start_out_of_reach_is_left_out(monkeypatch):
+    """What cannot be evaluated from the second start, as where loops do not close there, ends no search."""
+    model = panda()
+    start, goal, T = (np.array(x, dtype=float) for x in PAIRS["fast"])
+    calls = []
+
+    def only_once(*args, **options):
+        calls.append(args)
+        if len(calls) == 2:
+            raise SingularityError("out of reach")
+        return solve(*args, **options)
+
+    monkeypatch.setattr(motion, "solve", only_once)
+    path = torque_optimal_motion(model, start, goal, float(T), limits=model.limits, tolerance=1e-3, max_modes=6)
+    assert len(calls) == 2
+    assert path.converged
 
 
 def test_ends_on_a_limit():

@@ -509,22 +509,25 @@ def _refined(problem: MotionProblem, first: Array, tolerance: float, max_modes: 
         problem, warm = finer, found.limited
 
 
-def _from_without(problem: MotionProblem, variables: Array, small: float) -> InteriorPoint:
-    """Return the motion found from the one of few modes that is optimal without limits."""
+def _from_without(problem: MotionProblem, variables: Array, small: float) -> InteriorPoint | None:
+    """Return the motion found from the one of few modes that is optimal without limits; None if it is out of reach."""
     own = {kind: bound for kind, bound in problem.bounds_given.items() if kind == "duration"}
     few = max(len(problem.task.conditions.terms) - 3, min(2, problem.count))
     free = MotionProblem(problem.task, own, few, problem.unit)
-    point = solve(free, free.variables(*problem.coefficients(variables)), small=small).point
-    return solve(problem, problem.variables(*free.coefficients(point.variables)), small=small)
+    try:
+        point = solve(free, free.variables(*problem.coefficients(variables)), small=small).point
+        return solve(problem, problem.variables(*free.coefficients(point.variables)), small=small)
+    except (ArithmeticError, LieDynamicsError):  # where loops do not close, or too far for double precision
+        return None
 
 
-def _better(problem: MotionProblem, found: InteriorPoint, other: InteriorPoint) -> InteriorPoint:
+def _better(problem: MotionProblem, found: InteriorPoint, other: InteriorPoint | None) -> InteriorPoint:
     """Return which of two motions keeps the limits, or costs less where both do or neither."""
 
     def order(x: InteriorPoint) -> tuple[bool, float]:
         return not problem.excess(x.point) <= _FEASIBLE, x.point.cost
 
-    return min(found, other, key=order)
+    return found if other is None else min(found, other, key=order)
 
 
 def _finish(

@@ -94,7 +94,7 @@ class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
         self.listen(TwistStamped, "~/target_twist", self._on_target_twist)
         self.create_service(Trigger, "~/hold", self._hold)
         side = self._side = self.own(SideNode(self, actions=(NAME,), services=(CHECK, PLAN)))
-        self._check, self._plan = CheckService(self, side), PlanService(self, side)
+        self._check, self._plan = CheckService(self, side), self.own(PlanService(self, side))
         self._standard = StandardInterfaces(self, self.scale_speed)
         self._action = self.own(TrajectoryAction(self, self._trajectories.prepare, side))
         side.begin()

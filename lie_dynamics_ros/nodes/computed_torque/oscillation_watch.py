@@ -105,7 +105,11 @@ class OscillationWatch:
         before = s.factor
         numbers[0], numbers[1] = s.swing, math.exp(-period / MEMORY)
         noise = self._quiet if noise is None else noise
-        if count_turns(s.table, numbers, feedback, self._per_scale, noise) == 1:
+        found = count_turns(s.table, numbers, feedback, self._per_scale, noise)
+        if found < 0:  # arrays of another layout, or one number for all joints
+            plain = (np.array(np.broadcast_to(x, s.size), dtype=float) for x in (feedback, self._per_scale, noise))
+            found = count_turns(s.table, numbers, *plain)
+        if found == 1:
             if s.calm >= CALM:
                 s.ceiling = REGAINED * s.factor
             swing = max(float(numbers[LARGEST_SWING]), s.swing)

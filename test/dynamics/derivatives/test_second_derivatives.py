@@ -30,6 +30,13 @@ def slopes(function, h=4e-3):
                for s, w in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
 
 
+def twice(function, *args, h=4e-3):
+    """Second derivative at 0 of a function of a number, and others that are given, by central differences."""
+    centre = function(0.0, *args)
+    return sum(w * (function(s * h, *args) - 2 * centre + function(-s * h, *args)) / (s * h) ** 2
+               for s, w in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
+
+
 def state_of(tree, model, seed):
     rng = np.random.default_rng(seed)
     return tree.random(rng), *rng.normal(size=(2, model.nv)), rng.normal(size=(model.n_bodies, 6))
@@ -75,10 +82,7 @@ def test_symmetric_means_along_one_straight_line(kind):
     def tau(t):
         return inverse_dynamics(model, model.integrate(q, t * v), qd, qdd, f)
 
-    h, centre = 4e-3, tau(0.0)
-    expected = sum(w * (tau(s * h) - 2 * centre + tau(-s * h)) / (s * h) ** 2
-                   for s, w in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
-    assert relative(found, expected) < 1e-8  # of second differences
+    assert relative(found, twice(tau)) < 1e-8  # of second differences
 
 
 @pytest.mark.parametrize("kind", ["revolute", "spherical", "free", "universal", "planar", "custom_rail"])
@@ -94,15 +98,10 @@ def test_of_forward_dynamics(kind):
     def along(t, u, v, w):
         return forward_dynamics(model, model.integrate(q, t * u), qd + t * v, tau + t * w, f)
 
-    def twice(u, v, w, h=4e-3):
-        centre = along(0.0, u, v, w)
-        return sum(c * (along(s * h, u, v, w) - 2 * centre + along(-s * h, u, v, w)) / (s * h) ** 2
-                   for s, c in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
-
     zero = np.zeros(model.nv)
     for u_, v_, w_ in ((u, zero, zero), (u, v, zero), (zero, v, zero), (u, zero, w), (u, v, w)):
         mixed = found.dq_dqd @ v_ @ u_ + found.dq_dtau @ w_ @ u_
-        assert relative(found.dq_dq @ u_ @ u_ + found.dqd_dqd @ v_ @ v_ + 2.0 * mixed, twice(u_, v_, w_)) < 2e-6
+        assert relative(found.dq_dq @ u_ @ u_ + found.dqd_dqd @ v_ @ v_ + 2.0 * mixed, twice(along, u_, v_, w_)) < 2e-6
     one = forward_dynamics_second_derivatives(model, q, qd, tau, y, f)
     several = forward_dynamics_second_derivatives(model, *(np.stack([x, x]) for x in (q, qd, tau, y)), np.stack([f, f]))
     for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dtau"):
@@ -129,15 +128,10 @@ def test_of_hybrid_dynamics(kind):
         whole = hybrid_dynamics(model, model.integrate(q, t * u), qd + t * v, qdd + t * w, tau + t * w, mask, f)
         return np.where(mask, whole[1], whole[0])
 
-    def twice(u, v, w, h=4e-3):
-        centre = along(0.0, u, v, w)
-        return sum(c * (along(s * h, u, v, w) - 2 * centre + along(-s * h, u, v, w)) / (s * h) ** 2
-                   for s, c in ((1, 64 / 45), (2, -20 / 45), (4, 1 / 45)))  # fmt: skip
-
     zero = np.zeros(model.nv)
     for u_, v_, w_ in ((u, zero, zero), (u, v, zero), (zero, v, w), (u, zero, w), (u, v, w)):
         mixed = found.dq_dqd @ v_ @ u_ + found.dq_dgiven @ w_ @ u_
-        assert relative(found.dq_dq @ u_ @ u_ + found.dqd_dqd @ v_ @ v_ + 2.0 * mixed, twice(u_, v_, w_)) < 2e-6
+        assert relative(found.dq_dq @ u_ @ u_ + found.dqd_dqd @ v_ @ v_ + 2.0 * mixed, twice(along, u_, v_, w_)) < 2e-6
     one = hybrid_dynamics_second_derivatives(model, q, qd, qdd, tau, mask, y, f)
     pairs = (np.stack([x, x]) for x in (q, qd, qdd, tau))
     several = hybrid_dynamics_second_derivatives(model, *pairs, mask, np.stack([y, y]), np.stack([f, f]))

@@ -212,6 +212,7 @@ def test_plans_motions_of_least_effort_that_keep_all_limits(bench):
     for fields, reason in (
         ({"goal": [0.0]}, "goal: 7 positions"),
         ({"joint_names": ["elbow"], "goal": [0.0]}, "does not have elbow"),
+        ({"joint_names": [ARM_JOINTS[0]] * 20000, "goal": [0.0] * 20000}, "has each once, but twice"),
         ({"goal": goal, "duration": -1.0}, "0 <= duration"),
         ({"goal": MIDDLE + 9.0, "duration": 1.0}, "of joint 'panda_joint4' is outside"),
         ({"goal": goal, "waypoints": [0.0], "waypoint_parts": [0.5]}, "1 rows of 7 positions"),

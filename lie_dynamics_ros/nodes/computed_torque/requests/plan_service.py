@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +15,7 @@ import numpy as np
 
 from ....core.arrays import Array
 from ....core.errors import RequestError
-from ....lie_dynamics import Model, MotionCost, optimal_motion
+from ....lie_dynamics import Model, MotionCost
 from ....ros.node.answering_node import AnsweringNode
 from ....ros.node.side_node import SideNode
 from ..core import ComputedTorqueCore
@@ -20,6 +25,25 @@ from .check_service import to_message
 PLAN = "~/plan_motion"
 QUICKEST_PLAN, SLOWEST_PLAN = 0.1, 60.0
 """Between which a time is found that is not given [s]."""
+MOST_LISTED = 5
+"""Names that an error lists, at most."""
+PLANNING_TIME = 60.0
+"""Within which a motion is to be found [s]."""
+_PLANNING = """
+import os, pickle, sys
+out = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)  # what is printed is no answer
+from lie_dynamics_ros.lie_dynamics import LieDynamicsError, optimal_motion
+args, options = pickle.load(sys.stdin.buffer)
+error, found = "", None
+try:
+    path = optimal_motion(*args, **options)
+    found = path.time, path.q, path.qd, path.qdd, float(path.cost), bool(path.converged), path.reason
+except LieDynamicsError as refused:
+    error = str(refused)
+out.write(pickle.dumps((error, found)))
+out.close()
+"""
 PLANNED_SHARE = 0.98
 """Of limits that a planned motion uses: between its points it is not quite what was planned."""
 
@@ -36,6 +60,7 @@ class PlanService:
 
     def __init__(self, node: AnsweringNode[ComputedTorqueCore], side: SideNode) -> None:
         self._node = node
+        self._process: subprocess.Popen[bytes] | None = None
         node.offers.offer("PlanMotion", PLAN, self._plan, node.worker, side)
 
     def _plan(self, request: Any, response: Any) -> None:
@@ -54,22 +79,50 @@ class PlanService:
             shape = f"{parts.size} rows of {len(names)} positions"
             raise RequestError(f"waypoints: {shape} are expected, got {between.size} numbers")
         through = [_filled(start, places, row, "waypoints") for row in between.reshape(parts.size, len(names))]
-        found = optimal_motion(
-            model, start, goal, _duration(request),
-            cost=_cost(request, core),
-            waypoints=(parts, np.array(through)) if through else None,
-            smooth_ends=True,
-            limits=_limits(core),
-            tolerance=1e-3,
+        before = start
+        for place in (*through, goal):  # the short way, as trajectories begin at the nearest turn
+            place += core.turns.between(place, before)
+            before = place
+        waypoints = (parts, np.array(through)) if through else None
+        found = self._found(
+            model, start, goal, _duration(request), cost=_cost(request, core), waypoints=waypoints,
+            smooth_ends=True, limits=_limits(core), tolerance=1e-3,
         )  # fmt: skip
-        response.trajectory = to_message(list(model.joint_names), found.time, found.q, found.qd, found.qdd, None)
-        response.cost, response.converged, response.reason = found.cost, found.converged, found.reason
+        *motion, response.cost, response.converged, response.reason = found
+        response.trajectory = to_message(list(model.joint_names), *motion, None)
+
+    def _found(self, *args: Any, **options: Any) -> Any:
+        """Return what `optimal_motion` finds, in a process: the interpreter of the node has states to answer."""
+        paths = os.pathsep.join(filter(None, sys.path))
+        environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        pipe = subprocess.PIPE
+        with subprocess.Popen([sys.executable, "-c", _PLANNING], stdin=pipe, stdout=pipe, env=environment) as process:
+            self._process = process
+            try:
+                answer, _ = process.communicate(pickle.dumps((args, options)), PLANNING_TIME)
+            except subprocess.TimeoutExpired:
+                raise RequestError(f"no motion was found within {PLANNING_TIME:g} s") from None
+            finally:
+                process.kill()
+                self._process = None
+        if not answer:
+            raise RequestError("the process that plans has ended without an answer")
+        error, found = pickle.loads(answer)
+        if error:
+            raise RequestError(error)
+        return found
+
+    def close(self) -> None:
+        """End a search under way."""
+        process = self._process
+        if process is not None:
+            process.kill()
 
 
 def _places(names: Sequence[str], joints: Sequence[str]) -> list[int]:
     """Return where the joints of a request stand in the robot; raises RequestError."""
-    unknown = [name for name in names if name not in joints]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    unknown = [name for name in names if name not in joints][:MOST_LISTED]
+    twice = [name for name, count in Counter(names).items() if count > 1][:MOST_LISTED]
     if unknown or twice:
         problem = f"does not have {', '.join(unknown)}" if unknown else f"has each once, but twice: {', '.join(twice)}"
         raise RequestError(f"joint_names: the robot {problem}; its joints are {', '.join(joints)}")
