@@ -45,7 +45,7 @@ class Director:
         self.play = play
         self.starts: list[int] = []
         self._now = 0  # simulated time [ns]; 0 before it is known
-        self._answers: dict[str, list[Any]] | None = None  # by the node that was requested
+        self._answers: dict[str, list[Any]] | None = None  # by the name of the node
         self._deadline: float | None = None  # for the act that is to begin, in steady time [s]
         self._pause = 0  # until when nothing is to be done [ns]
         self._refusal = ""  # why the last trajectory was refused
@@ -122,7 +122,7 @@ class Director:
     def _send_again(self) -> None:
         """Send the last trajectory again, further ahead; raises ShortfallError where it is refused time and again.
 
-        Reasons do not determine those that were read too late, for what is left of them is judged, nor does the clock,
+        A trajectory that was read too late is not known by the reason, which is that of its rest, nor by the clock,
         which may be heard late, too.
         """
         act, reason, self._refusal = self.play.acts[len(self.starts) - 1], self._refusal, ""

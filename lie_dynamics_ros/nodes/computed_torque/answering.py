@@ -340,7 +340,7 @@ class Answering(TimedLoop):
         self._stop.reversal.note(stamp, q, qd, total)
         self._watch_feedback(answer)
         self._observer.note(stamp, total if friction is None else total - friction, answer.wrench)
-        if not self._filter_time:  # positions do not determine how momentum changed so fast
+        if not self._filter_time:  # positions do not show so fast how momentum changes
             if answer.mode == "adaptive":
                 self._observer.teach(self.learner, stamp, q, qd, self._laws.gains)
             if self._effort_delay.note(self.dynamics, stamp, q, qd, total, answer.ahead.acceleration):

@@ -104,7 +104,7 @@ def find_payload(model: Model, options: ContactOptions, motions: tuple[Motion, M
     Raises
     ------
     LieDynamicsError
-        They do not determine one.
+        Where they do not determine a payload.
     """
     empty = replace(options, payload=Payload("", 0.0, (0.0, 0.0, 0.0), (0.0,) * 6))
     return identify_payload(empty.apply(model), *motions, frame)
