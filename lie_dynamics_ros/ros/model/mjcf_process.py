@@ -6,10 +6,13 @@ import json
 import os
 import re
 import select
+import stat
 import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ...lie_dynamics import DescriptionError
@@ -21,10 +24,13 @@ COMPILE_MEMORY, PROCESSOR_TIME, STANDSTILL = 2**28, 10, 1.0
 #: Time until the process has loaded MuJoCo [s].
 STARTING = 60.0
 
-#: Copies that one <replicate> may make.
-COPIES = 10**5
+#: Copies that <replicate>, and those within it, may make; files that are looked through for it, and their size [bytes].
+COPIES, INCLUDED, INCLUDED_SIZE = 10**5, 100, 2**24
 
-_REPLICATE = re.compile(r"""<replicate\b[^>]*?\bcount\s*=\s*["']\s*(\d+)""")
+_REPLICATE = re.compile(
+    r"""<replicate\b(?:[^>]*?\bcount\s*=\s*["']\s*(\d+))?[^>]*?(/?)>|</replicate\s*>|<!--.*?-->""", re.DOTALL
+)
+_INCLUDE = re.compile(r"""<include\b[^>]*?\bfile\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _PROGRAM = """
 import json, os, resource, sys, warnings
 import mujoco, numpy
@@ -76,9 +82,8 @@ def compile_mjcf(text: str) -> Any:
         import mujoco
     except ImportError as error:
         raise DescriptionError("MJCF is read by MuJoCo, which is not installed: pip install mujoco") from error
-    for count in _REPLICATE.findall(text):
-        if len(count) > 18 or int(count) > COPIES:
-            raise DescriptionError(f"MJCF: <replicate> with count {quoted(count)}: at most {COPIES} are expected")
+    for part in _with_included(text):
+        _require_few_copies(part)
     command = [sys.executable, "-c", _PROGRAM, str(COMPILE_MEMORY), str(PROCESSOR_TIME)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
     environment["OPENBLAS_NUM_THREADS"] = "1"
@@ -103,6 +108,36 @@ def compile_mjcf(text: str) -> Any:
     for one in said:
         warnings.warn(one, DescriptionWarning, stacklevel=2)
     return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": data})
+
+
+def _with_included(text: str) -> Iterator[str]:
+    """Return a text and those of the files that it includes, as far as they can be read; MuJoCo names the others."""
+    texts, seen = [text], set[str]()
+    while texts:
+        yield (part := texts.pop())
+        for file in {first or second for first, second in _INCLUDE.findall(part)} - seen:
+            seen.add(file)
+            try:
+                about = os.stat(file)
+                if len(seen) <= INCLUDED and stat.S_ISREG(about.st_mode) and about.st_size <= INCLUDED_SIZE:
+                    texts.append(Path(file).read_text("utf-8", "replace"))
+            except (OSError, ValueError):
+                continue
+
+
+def _require_few_copies(text: str) -> None:
+    """Refuse text whose <replicate> elements make too many copies, each within others counted as often as these."""
+    copies = [1]
+    for found in _REPLICATE.finditer(text):
+        if found[0].startswith("</"):
+            copies = copies[:-1] or [1]
+        elif not found[0].startswith("<!") and not found[2]:
+            count = found[1] or "1"
+            copies.append(copies[-1] * int(count) if len(count) < 10 else COPIES + 1)
+            if copies[-1] > COPIES:
+                raise DescriptionError(
+                    f"MJCF: <replicate> with count {quoted(count)} makes more than {COPIES} copies; expected fewer"
+                )
 
 
 def _answer(process: subprocess.Popen[bytes], text: bytes) -> tuple[bytes, bool]:

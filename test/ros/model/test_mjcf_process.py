@@ -26,7 +26,13 @@ def test_files_that_do_not_answer_are_given_up(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (f"<mujoco><worldbody><replicate count='2000000000'>{BODY}</replicate></worldbody></mujoco>", "at most 100000"),
+        (f"<mujoco><worldbody><replicate count='2000000000'>{BODY}</replicate></worldbody></mujoco>", "'2000000000'"),
+        (
+            "<mujoco><worldbody><replicate count='1'/><!-- <replicate count='9' > --><replicate count='1000'>"
+            f"<replicate count='1'>{BODY}</replicate><replicate count='101'>{BODY}</replicate></replicate></worldbody>"
+            "</mujoco>",
+            "<replicate> with count '101' makes more than 100000",
+        ),
         ("<mujoco><unknown/></mujoco>", "MuJoCo says: .*unknown"),
         ("<mujoco>\ud800</mujoco>", "lone surrogate"),
     ],
@@ -36,9 +42,20 @@ def test_refusals(text, words):
         mjcf_process.compile_mjcf(text)
 
 
+def test_copies_of_included_files_are_counted_before_they_are_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(mjcf_process.subprocess, "Popen", None)
+    first, second = tmp_path / "first.xml", tmp_path / "second.xml"
+    first.write_text(f"<mujoco><include file='{second}'/><include file='/'/></mujoco>")
+    second.write_text(f"<mujoco><include file='{first}'/><replicate count='2000000000'>{BODY}</replicate></mujoco>")
+    with pytest.raises(DescriptionError, match="'2000000000' makes more than 100000 copies"):
+        mjcf_process.compile_mjcf(f"<mujoco><include file='{first}'/></mujoco>")
+
+
 def test_what_takes_too_long_or_too_much_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(mjcf_process, "PROCESSOR_TIME", 1)
     inner = tmp_path / "inner.xml"
-    inner.write_text(f"<mujoco><worldbody><replicate count='2000000000'>{BODY}</replicate></worldbody></mujoco>")
+    inner.write_text(f"<mujoco><replicate count='90000'>{BODY}</replicate></mujoco>")
     with pytest.raises(DescriptionError, match="more than 256 MB of memory or 1 s"):
-        mjcf_process.compile_mjcf(f"<mujoco><include file='{inner}'/></mujoco>")
+        mjcf_process.compile_mjcf(
+            f"<mujoco><worldbody><replicate count='90000'><include file='{inner}'/></replicate></worldbody></mujoco>"
+        )
