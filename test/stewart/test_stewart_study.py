@@ -7,7 +7,7 @@ import pytest
 
 from lie_dynamics_ros.lie_dynamics import stewart
 from lie_dynamics_ros.lie_dynamics.stewart.study import __main__ as command
-from lie_dynamics_ros.lie_dynamics.stewart.study import basins, paper, report, tables
+from lie_dynamics_ros.lie_dynamics.stewart.study import basins, designs, paper, report, tables
 from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
 
 
@@ -82,12 +82,29 @@ def test_random_targets_from_workspace_guesses():
     assert result.margin(50.0) == pytest.approx(196.0 * 0.5 / np.sqrt(120))
 
 
+def test_designs_differ_in_what_they_were_chosen_for():
+    nearly, tall = designs.platform_of("nearly similar hexagons"), designs.platform_of("tall")
+    assert nearly.condition_number(nearly.home_pose, 0.2) > 50.0 > 10.0 > tall.condition_number(tall.home_pose, 0.2)
+    off = designs.platform_of("joints off their planes by 6 cm")
+    assert np.ptp(off.base_points[:, 2]) > 0.05 and np.ptp(off.platform_points[:, 2]) > 0.05
+
+
+def test_designs_are_judged_against_their_targets(monkeypatch):
+    monkeypatch.setattr(designs, "DESIGNS", (designs.DESIGNS[0],))
+    monkeypatch.setattr(designs, "METHODS", ("auto", "lm-r6"))
+    (result,) = designs.run_designs(60)
+    assert set(result.to_true) == {"auto", "lm-r6"} and result.condition == pytest.approx(4.8, abs=0.05)
+    assert all(result.to_true[m] <= result.to_any[m] <= 100.0 and result.iterations[m] > 1.0 for m in result.to_true)
+    assert result.best and max(result.to_true, key=result.to_true.get) in result.best
+
+
 def test_command_writes_tables_and_figures(rows, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command.tables, "run_tables", lambda _: list(rows.values()))
     monkeypatch.setattr(command.basin_map, "METHODS", ("lm-r6", "auto"))
     monkeypatch.setattr(command.figures, "_FIGURES", (("stewart_figure_6.png", "gn", (1,)),))
     arguments = ["--results", str(tmp_path / "r"), "--figures", str(tmp_path / "f"), "--targets", "20", "--no-readings"]
     arguments += ["--resolution", "31"]
+    monkeypatch.setattr(command.designs, "DESIGNS", command.designs.DESIGNS[:1])
     assert command.main(arguments) == 0
     text = (tmp_path / "r" / "stewart_study.md").read_text(encoding="utf-8")
     percent = ", ".join(map(str, rows["gn-r6"].percent))

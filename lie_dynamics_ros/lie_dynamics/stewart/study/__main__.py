@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import basin_map, basins, figures, report, tables
+from . import basin_map, basins, designs, figures, report, tables
 from .progress import Progress
 
 _TITLE = "# Forward kinematics of the Stewart platform: six solvers, paper and ours"
@@ -22,14 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="stewart.study", description="Reproduce Tables 2, 3 and Figures 6 to 9.")
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"), help="folder of the markdown file")
     parser.add_argument("--figures", type=Path, default=Path("doc/figures"), help="folder of the PNG files")
-    parser.add_argument("--targets", type=int, default=1500, help="random targets of the basin study; 0 leaves it out")
+    parser.add_argument("--targets", type=int, default=1500, help="random targets; 0 leaves these studies out")
     parser.add_argument("--resolution", type=int, default=121, help="guesses along each side of the basin picture")
     parser.add_argument("--no-readings", action="store_true", help="leave the other readings of the paper out")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing (no matplotlib needed)")
     chosen = parser.parse_args(arguments)
 
     total = tables.count_steps(not chosen.no_readings)
-    total += basins.count_steps(chosen.targets) if chosen.targets else 0
+    total += basins.count_steps(chosen.targets) + designs.count_design_steps() if chosen.targets else 0
     total += 0 if chosen.no_figures else len(basin_map.METHODS)
     with Progress(total) as bar:
         rows = tables.run_tables(bar.step)
@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parts.append(report.readings_markdown(tables.run_other_readings(bar.step)))
         if chosen.targets:
             parts.append(report.basins_markdown(basins.run_basins(chosen.targets, bar.step)))
+            parts.append(report.designs_markdown(designs.run_designs(chosen.targets, bar.step), chosen.targets))
         pictures: list[Path] = []
         if not chosen.no_figures:
             pictures = figures.plot_figures(rows, chosen.figures)

@@ -116,14 +116,14 @@ def count_steps(targets: int) -> int:
     return len(GUESSES) * len(METHODS) * -(-targets // _CHUNK) + PATH_STEPS + 1
 
 
-def box(rng: np.random.Generator, count: int, reach: float, degrees: float) -> Array:
-    """Poses within ``reach`` [m] and ``degrees`` in roll, pitch and yaw of the level pose at 50 cm, uniform."""
+def box(rng: np.random.Generator, count: int, reach: float, degrees: float, height: float = _HEIGHT) -> Array:
+    """Poses within ``reach`` [m] and ``degrees`` in roll, pitch and yaw of the level pose at a height [m], uniform."""
     angles = np.deg2rad(rng.uniform(-degrees, degrees, (count, 3)))
-    return np.asarray(se3.from_parts(so3.from_rpy(angles), _positions(rng, count, reach)))
+    return np.asarray(se3.from_parts(so3.from_rpy(angles), _positions(rng, count, reach, height)))
 
 
-def _positions(rng: np.random.Generator, count: int, reach: float) -> Array:
-    return np.asarray(rng.uniform(-reach, reach, (count, 3)) + np.array([0.0, 0.0, _HEIGHT]))
+def _positions(rng: np.random.Generator, count: int, reach: float, height: float = _HEIGHT) -> Array:
+    return np.asarray(rng.uniform(-reach, reach, (count, 3)) + np.array([0.0, 0.0, height]))
 
 
 def _guesses(rng: np.random.Generator, kind: str, count: int) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..solvers.forward_kinematics import METHODS
 from .basins import GUESSES, PATH_STEPS, BasinResult
+from .designs import DesignResult
 from .tables import Row
 
 _NAMES = {"r6": "R6", "quat": "Quat", "se3": "SE3"}
@@ -67,4 +68,20 @@ def basins_markdown(result: BasinResult) -> str:
         f"No guess, `StewartTracker` from the home pose: {result.tracker_to_true:.1f} percent, "
         f"{result.tracker_refused:.1f} percent refused.",
     ]
+    return "\n".join([*lines, ""])
+
+
+def designs_markdown(results: Sequence[DesignResult], targets: int) -> str:
+    """Designs beside solvers: percent that reach the true pose, in brackets iterations where a pose was found."""
+    lines = [
+        f"Designs: percent of {targets} random targets that reach the true pose from a guess within twice the targets' "
+        "region (mean iterations of those that end in a pose). Condition numbers at home, with the platform's radius "
+        "as characteristic length. Best: within two points of the best.",
+        "",
+        f"| design | condition | {' | '.join(map(name_of, METHODS))} | best |",
+        f"|---|---|{'---|' * (len(METHODS) + 1)}",
+    ]
+    for one in results:
+        cells = " | ".join(f"{one.to_true[method]:.1f} ({one.iterations[method]:.1f})" for method in METHODS)
+        lines.append(f"| {one.name} | {one.condition:.1f} | {cells} | {', '.join(map(name_of, one.best))} |")
     return "\n".join([*lines, ""])
