@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize, root
 
-from lie_dynamics_ros.lie_dynamics import mechanism, stewart
+from lie_dynamics_ros.lie_dynamics import (
+    ClosedLoopTracker,
+    constrained_inverse_dynamics,
+    constraint_error,
+    mechanism,
+    stewart,
+)
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -286,16 +292,38 @@ def test_poses_and_rates_with_screws(rng):
         assert platform.leg_rates(T, twist, frame) == pytest.approx(rates, abs=1e-8)
 
 
+def test_the_mechanism_with_screws(rng, tmp_path):
+    """Its slides are what the minimiser's twists make of the lengths; motors hold the platform by virtual work."""
+    platform, T = screwed(rng), near_home(rng, 3)
+    made = mechanism("6-UCU", geometry=platform)
+    q = made.configuration(T)
+    assert np.abs(constraint_error(made.model, made.constraints, q)).max() < 1e-14
+    _, start = half_turns(platform, POINTS.home_pose)
+    for pose, motors in zip(T, made.motors(q), strict=True):
+        lengths, twists = half_turns(platform, pose)
+        turned = np.angle(np.exp(1j * (twists - start)))
+        assert motors == pytest.approx(lengths - platform.screw_leads * turned / (2.0 * np.pi), abs=1e-10)
+    tracker = ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated, max_steps=10_000)
+    for pose in T:
+        state = tracker.update(platform.leg_lengths(pose))
+        assert state.valid and np.abs(made.pose(state.q) - pose).max() < 1e-12
+    light = mechanism("6-UCU", geometry=platform, cylinder_mass=0.0, piston_mass=0.0, knuckle_mass=1e-12)
+    zero, places = np.zeros(light.model.nv), [light.model.joint(name).v_slice.start for name in light.actuated]
+    held = constrained_inverse_dynamics(light.model, light.constraints, light.configuration(T[0]), zero, zero,
+                                        actuated=light.actuated)  # fmt: skip
+    weight = np.append(np.zeros(3), T[0][:3, :3].T @ [0.0, 0.0, -9.81 * 3.0])  # of the disc of 3 kg
+    assert np.abs(platform.jacobian(T[0]).T @ held.tau[places] + weight).max() < 1e-9
+    with pytest.raises(LieDynamicsError, match=r"turn_1.*helical"):
+        made.write(tmp_path)
+
+
 def test_screws_in_files_and_where_there_are_none(rng):
     platform = screwed(rng)
     again = OffsetPlatform.from_yaml(platform.to_yaml())
     T = near_home(rng, 2)
     assert np.array_equal(again.screw_leads, platform.screw_leads)
     assert again.leg_lengths(T) == pytest.approx(platform.leg_lengths(T), abs=1e-14)
-    with pytest.raises(StewartError, match=r"screw_leads.*poses_near"):
-        any_platform(platform.to_yaml())
-    with pytest.raises(LieDynamicsError, match="without screw_leads"):
-        mechanism("6-UCU", geometry=platform)
+    assert np.array_equal(any_platform(platform.to_yaml()).screw_leads, platform.screw_leads)
     with pytest.raises(StewartError, match="screw_leads"):
         platform.at(POINTS.home_pose)
     with pytest.raises(StewartError, match="screw_leads"):

@@ -86,6 +86,8 @@ class OffsetTracker:
     def jacobian_at(self, q: Array, lengths: Array) -> Array:
         """Return d(lengths)/d(twist), (6, 6), of twists "aligned" as in `StewartPlatform.jacobian`."""
         platform, frames = self.platform, self._mechanism.leg_frames
+        if platform.has_screws:
+            return platform.jacobian(self.pose_at(q), "aligned")
         (s1, s2), (c1, c2) = np.sin(q[self._hinges].T), np.cos(q[self._hinges].T)
         zero = np.zeros(6)
         towards = np.stack([zero, -s1, c1], axis=1)  # z turned about x: from the first axis to the second
@@ -204,11 +206,11 @@ class TrackedOffsetPose:
             return np.nan
         times = np.linspace(0.0, horizon, PLACES_AHEAD)
         poses = self.pose @ np.asarray(se3.exp(times[:, None] * self.twist))
-        C, D, good = self._tracker.platform.stationary_feet(poses)
+        _, rows, good = self._tracker.platform.told(poses)
+        there = np.asarray(good.all(axis=1))
+        volumes = np.where(there, np.linalg.det(np.where(there[:, None, None], rows, 0.0)), np.nan)
         with np.errstate(invalid="ignore", divide="ignore"):
-            volumes = np.where(good.all(axis=1), np.linalg.det(ik.jacobian(C, D, poses)), np.nan)
-            volumes /= volumes[0]
-        return first_crossing(times, volumes)  # NaN where a leg has no length
+            return first_crossing(times, volumes / volumes[0])  # NaN where a leg has no length
 
     @property
     def message(self) -> str:

@@ -108,6 +108,21 @@ def test_in_lock_step_with_circles():
             assert tracked.condition_number == pytest.approx(np.linalg.cond(jacobian(T) / scale), rel=1e-7)
 
 
+def test_legs_that_are_screws():
+    """Lengths with the leads' part, which `test_stewart_offset_joints` judges; rates and covariance by differences."""
+    core = core_of(FILE.replace("universal_joints:", "universal_joints:\n  screw_leads: 0.01"))
+    platform, h = core.platform, 1e-6
+    assert platform.has_screws
+    for t in np.arange(0.0, 0.6, 0.02):
+        told, ahead, behind = (platform.leg_lengths(motion(x)) for x in (t, t + h, t - h))
+        tracked = core.answer(LegState(round(t * 1e9), told, (ahead - behind) / (2.0 * h))).tracked
+        assert tracked.valid and np.abs(tracked.pose - motion(t)).max() < 1e-12
+    assert np.abs(told - lengths(motion(t))).max() > 1e-5
+    R = tracked.pose[:3, :3]
+    assert np.abs(np.append(R @ tracked.twist[3:], R @ tracked.twist[:3]) - velocity(t)).max() < 1e-8
+    assert np.isfinite(tracked.covariance).all() and tracked.time_to_singularity(0.01) == np.inf
+
+
 def test_bad_readings_leave_the_last_good_pose():
     core = core_of()
     good = core.answer(state(motion(0.1))).tracked.pose

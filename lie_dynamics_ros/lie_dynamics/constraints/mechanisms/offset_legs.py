@@ -47,10 +47,15 @@ class OffsetLegs(SixLegs):
         x, y, z = np.moveaxis(to_D[..., 0, :], -1, 0)
         above = np.hypot(y, z) - self.geometry.base_offsets
         around = np.arctan2(-to_C[..., 0, 1], to_C[..., 0, 2])
-        return np.stack([np.arctan2(-y, z), np.arctan2(x, above), np.hypot(x, above), around], axis=-1)
+        lengths = np.hypot(x, above)
+        turns = np.zeros_like(lengths)
+        if self.geometry.has_screws:
+            turns = self.geometry.leg_turns(T)
+            lengths = lengths - self.geometry.screw_leads * turns / (2.0 * np.pi)
+        return np.stack([np.arctan2(-y, z), np.arctan2(x, above), lengths, around, turns], axis=-1)
 
     def _place(self, name: str) -> int:
-        return {"leg": 2, "pivot": 3}.get(name.split("_")[0], int(name[-1]) - 1)
+        return {"leg": 2, "pivot": 3, "turn": 4}.get(name.split("_")[0], int(name[-1]) - 1)
 
     def _candidates(self, positions: Array) -> Candidates:
         require_reach(positions > 0.0, self.model.name, "a leg that is not longer than zero")
@@ -91,6 +96,10 @@ def offset_legs(
     a half of that at home). It turns freely about itself. On the platform, a free body, a knuckle turns on the hinge
     "pivot_1", ..., and the leg about the knuckle's second axis: 30 coordinates, 24 constraints.
 
+    Where the geometry has `screw_leads`, the slide is what the motor tells, and its piston a screw, "turn_1" ..., by
+    which the leg is longer where its joints turn its ends against each other: 36 coordinates, 30 constraints. URDF has
+    no screws, so `write` refuses it.
+
     Parameters
     ----------
     geometry : OffsetPlatform or StewartPlatform
@@ -105,14 +114,14 @@ def offset_legs(
         Of slender rods [kg], the cylinder from its second axis outwards, the piston from its own inwards, and of balls
         on the platform's second axes.
     cylinder_length, piston_length, knuckle_radius : float
-        [m].
+        [m]. The radius is also that of pistons that are screws.
     gravity : array-like, shape (3,)
         Acceleration of free fall.
 
     Raises
     ------
     DescriptionError
-        For what is no dimension, screw leads, and where there is no home pose.
+        For what is no dimension, and where there is no home pose.
     StewartError
         Where a leg points along a first axis at home.
     """
@@ -122,26 +131,29 @@ def offset_legs(
     T = home_of(geometry, home, "offset_legs")
     if isinstance(geometry, StewartPlatform):
         geometry = OffsetPlatform.square_at(geometry, T, base_offset, platform_offset)
-    if geometry.has_screws:
-        raise DescriptionError("offset_legs: geometry: its legs turn freely here, without screw_leads")
     C, D = geometry.feet(T)
     ends = D @ T[:3, :3].T + T[:3, 3]
     back = (C - T[:3, 3]) @ T[:3, :3]
     frames = _frames(geometry.base_axes, ends - geometry.points.base_points)
     knuckle_frames = _frames(geometry.platform_axes, back - geometry.points.platform_points)
     lengths = geometry.leg_lengths(T)
+    pitch, across = geometry.screw_leads / (2.0 * np.pi), np.tile([0.0, 0.0, 1.0], (6, 1))
+    if geometry.has_screws:  # the second axes of the knuckles, seen from the pistons
+        turns = geometry.home_turns
+        across = np.column_stack([-np.sin(turns), np.cos(turns), 0.0 * turns])
     builder = ModelBuilder(gravity)
     builder.add("platform", None, jt.free(), None, plate_of(platform_inertia, "offset_legs"), "platform")
     rods, loops = ((cylinder_length, cylinder_mass), (piston_length, piston_mass)), []
     for k, (a, b) in enumerate(zip(geometry.base_offsets, geometry.platform_offsets, strict=True)):
         place = placed(frames[k], geometry.points.base_points[k])
-        piston = add_sliding_leg(builder, k + 1, place, float(lengths[k]), rods, float(a))
+        screw = (float(pitch[k]), knuckle_radius) if geometry.has_screws else None
+        piston = add_sliding_leg(builder, k + 1, place, float(lengths[k]), rods, float(a), screw)
         knuckle, place = f"knuckle_{k + 1}", placed(knuckle_frames[k], geometry.points.platform_points[k])
         ball = SpatialInertia(knuckle_mass, np.array([0.0, 0.0, b]), 0.4 * knuckle_mass * knuckle_radius**2 * np.eye(3))
         builder.add(knuckle, "platform", jt.revolute([1.0, 0.0, 0.0]), place, ball, f"pivot_{k + 1}")
-        axes = {"axis": [0.0, 1.0, 0.0], "second_axis": [0.0, 0.0, 1.0]}
+        axes = {"axis": [0.0, 1.0, 0.0], "second_axis": across[k]}
         joint = {"name": f"cardan_{k + 1}", "first_placement": shifted(0.0, 0.0, b)}
-        loops.append(Loop.universal(knuckle, piston, **axes, **joint))
+        loops.append((Loop.revolute if geometry.has_screws else Loop.universal)(knuckle, piston, **axes, **joint))
     model = builder.build("6_ucu")
     names = tuple(f"leg_{k}" for k in range(1, 7))
     made = OffsetLegs(

@@ -108,17 +108,31 @@ def plate_of(inertia: SpatialInertia | None, mechanism: str) -> SpatialInertia:
 
 
 def add_sliding_leg(
-    builder: ModelBuilder, leg: int, placement: Array, length: float, rods: Rods, offset: float = 0.0
+    builder: ModelBuilder,
+    leg: int,
+    placement: Array,
+    length: float,
+    rods: Rods,
+    offset: float = 0.0,
+    screw: tuple[float, float] | None = None,
 ) -> str:
     """Add a universal joint, a cylinder and a piston, of (length [m], mass [kg]) each; return the piston's name.
 
-    The hinges turn about x and y, the second one `offset` further along z [m]; the leg is `length` long at home.
+    The hinges turn about x and y, the second one `offset` further along z [m]; the leg is `length` long at home. With a
+    screw of (pitch [m/rad], radius [m]) the piston, a cylinder of this radius, is on a screw, "turn_LEG".
     """
     cylinder, piston = f"cylinder_{leg}", f"piston_{leg}"
     (long, mass), (thin_long, thin_mass) = rods
     axes = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
     add_universal(builder, cylinder, None, axes, placement, rod(long, mass, axis=2), f"tilt_{leg}", offset)
     inertia, limits = rod(thin_long, thin_mass, axis=2, start=-thin_long), (STROKE[0] * length, STROKE[1] * length)
-    slide = jt.prismatic([0, 0, 1])
-    builder.add(piston, cylinder, slide, None, inertia, f"leg_{leg}", lower=limits[0], upper=limits[1])
+    slide, (low, high) = jt.prismatic([0, 0, 1]), limits
+    if screw is None:
+        builder.add(piston, cylinder, slide, None, inertia, f"leg_{leg}", lower=low, upper=high)
+        return piston
+    pitch, radius = screw
+    about = 0.5 * thin_mass * radius**2 * np.diag([0.5, 0.5, 1.0])
+    inertia = inertia + SpatialInertia(0.0, np.zeros(3), about)
+    builder.add(f"nut_{leg}", cylinder, slide, None, None, f"leg_{leg}", lower=low, upper=high)
+    builder.add(piston, f"nut_{leg}", jt.helical([0, 0, 1], pitch), None, inertia, f"turn_{leg}")
     return piston

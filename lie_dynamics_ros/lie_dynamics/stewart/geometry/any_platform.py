@@ -9,7 +9,7 @@ from ..errors import StewartError
 from .offset_platform import OffsetPlatform
 from .platform import StewartPlatform
 from .rotary_platform import RotaryPlatform
-from .yaml_files import LEADS, joint_kind
+from .yaml_files import joint_kind
 
 Platform = StewartPlatform | OffsetPlatform | RotaryPlatform
 #: Whose poses follow from those of platforms on point joints.
@@ -24,13 +24,7 @@ _KINDS: dict[str, type[StewartPlatform] | type[OffsetPlatform] | type[RotaryPlat
 
 def any_platform(source: str | PathLike[str]) -> Platform:
     """Read a platform of any kind of legs, see `StewartPlatform.from_yaml`."""
-    platform = _KINDS[joint_kind(source)].from_yaml(source)
-    if isinstance(platform, OffsetPlatform) and platform.has_screws:
-        raise StewartError(
-            f"{LEADS}: {platform.screw_leads.tolist()} m: legs that turn freely are expected here, 0; with leads "
-            "OffsetPlatform.from_yaml reads the platform, and poses_near finds its poses"
-        )
-    return platform
+    return _KINDS[joint_kind(source)].from_yaml(source)
 
 
 def points_of(platform: Platform) -> StewartPlatform:

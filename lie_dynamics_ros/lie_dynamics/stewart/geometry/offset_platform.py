@@ -80,7 +80,7 @@ class OffsetPlatform(Drawn):
     base_offsets: Array
     platform_offsets: Array
     screw_leads: Array
-    _untwisted: Array = field(init=False, repr=False)  # angles from e to f in the home pose
+    home_turns: Array = field(init=False, repr=False)
 
     def __init__(
         self,
@@ -98,12 +98,12 @@ class OffsetPlatform(Drawn):
         object.__setattr__(self, "base_offsets", _offsets(base_offsets, "base_offsets"))
         object.__setattr__(self, "platform_offsets", _offsets(platform_offsets, "platform_offsets"))
         object.__setattr__(self, "screw_leads", _six(screw_leads, "screw_leads", "a lead", -LARGEST))
-        object.__setattr__(self, "_untwisted", np.zeros(N_LEGS))
+        object.__setattr__(self, "home_turns", np.zeros(N_LEGS))
         if self.has_screws:
             if points.home_pose is None:
                 raise StewartError(f"{LEADS}: a home pose is expected, in which motors tell the distances")
             self.feet(points.home_pose)
-            object.__setattr__(self, "_untwisted", self._twists(points.home_pose, self._circles(points.home_pose)))
+            object.__setattr__(self, "home_turns", self._twists(points.home_pose, self._circles(points.home_pose)))
 
     @property
     def has_screws(self) -> bool:
@@ -223,7 +223,7 @@ class OffsetPlatform(Drawn):
         """Return the angles from e to f about the legs (..., 6) [rad], less those in the home pose, -pi to pi."""
         _, units = ik.leg_units(self._ways(T, found))
         e, f = found.across_n, found.across_m
-        angle = np.arctan2(_dot(np.cross(e, f), units), _dot(e, f))[..., 0] - self._untwisted
+        angle = np.arctan2(_dot(np.cross(e, f), units), _dot(e, f))[..., 0] - self.home_turns
         return np.asarray(np.arctan2(np.sin(angle), np.cos(angle)))
 
     def _ways(self, T: Array, found: _Circles) -> Array:
@@ -264,6 +264,15 @@ class OffsetPlatform(Drawn):
         rows = dm * _dot(self.platform_axes, units) - dn * _dot(found.s @ R, units)
         rows[..., :3] += units
         return np.asarray(rows)
+
+    def leg_turns(self, pose: npt.ArrayLike) -> Array:
+        """Return by how much the joints turn the ends of each leg against each other since the home pose.
+
+        The upper end, right-handed about the way up, (..., 4, 4) -> (..., 6) [rad], from -pi to pi; errors as `feet`.
+        """
+        self.feet(pose)
+        T = ik.as_pose(pose)
+        return self._twists(T, self._circles(T))
 
     def on(
         self,

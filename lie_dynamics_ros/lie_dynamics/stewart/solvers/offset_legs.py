@@ -128,7 +128,7 @@ def carried(platform: OffsetPlatform, lengths: Array, poses: Array, pieces: int 
     for share in np.arange(1, pieces + 1) / pieces:
         part = OffsetPlatform(
             platform.points, platform.base_axes, platform.platform_axes,
-            share * platform.base_offsets, share * platform.platform_offsets,
+            share * platform.base_offsets, share * platform.platform_offsets, share * platform.screw_leads,
         )  # fmt: skip
         poses, errors = newton(part, lengths + (1.0 - share) * whole, poses, 12)
         poses = poses[errors <= CLOSED * np.max(lengths)]
