@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from .assembly.modes import AssemblyModes as AssemblyModes
 from .assembly.modes import assembly_modes as assembly_modes
+from .calibration.fit import CalibrationResult as CalibrationResult
+from .calibration.fit import DesignFrames as DesignFrames
+from .calibration.fit import IdentifiabilityReport as IdentifiabilityReport
 from .calibration.fit import calibrate as calibrate
 from .calibration.fit import identifiability_report as identifiability_report
-from .calibration.identifiability import IdentifiabilityReport as IdentifiabilityReport
 from .calibration.measured import MeasuredCalibration as MeasuredCalibration
 from .calibration.measured import calibrate_measured as calibrate_measured
 from .calibration.next_poses import PlannedPoses as PlannedPoses
 from .calibration.next_poses import poses_to_measure as poses_to_measure
-from .calibration.result import CalibrationResult as CalibrationResult
-from .calibration.result import DesignFrames as DesignFrames
 from .calibration.rotary import RotaryCalibration as RotaryCalibration
 from .calibration.rotary import calibrate_rotary as calibrate_rotary
 from .errors import ArchitecturalSingularityError as ArchitecturalSingularityError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics.constraints.mechanisms.offset_legs import offset_legs
+from ...lie_dynamics.constraints.mechanisms.six_legs import offset_legs
 from ...lie_dynamics.stewart import OffsetPlatform
 from ...lie_dynamics.stewart.solvers.offset_legs import CLOSED, newton
 from .offset_tracker import OffsetTracker

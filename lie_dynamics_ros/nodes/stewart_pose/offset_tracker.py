@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ...core.arrays import Array
 from ...core.leg_state import LEGS
 from ...lie_dynamics import ClosedLoopTracker
-from ...lie_dynamics.constraints.mechanisms.offset_legs import offset_legs
+from ...lie_dynamics.constraints.mechanisms.six_legs import offset_legs
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ...lie_dynamics.lie import se3, so3
 from ...lie_dynamics.stewart import OffsetPlatform, TrackingStatus

@@ -5,12 +5,10 @@ from .assemblies import Assemblies, assemblies_from_starts
 from .base import Mechanism
 from .by_name import MECHANISMS, mechanism
 from .delta import LinearDelta, RotaryDelta, delta_robot, linear_delta
-from .gough_stewart import GoughStewart, gough_stewart
-from .offset_legs import OffsetLegs, offset_legs
-from .planar import FiveBar, five_bar, four_bar
+from .planar import FiveBar, PlanarThreeRrr, five_bar, four_bar, planar_3rrr
 from .rotary_legs import RotaryLegs, rotary_legs
+from .six_legs import GoughStewart, OffsetLegs, gough_stewart, offset_legs
 from .three_rps import ThreeRps, three_rps
-from .three_rrr import PlanarThreeRrr, planar_3rrr
 
 __all__ = [
     "MECHANISMS",

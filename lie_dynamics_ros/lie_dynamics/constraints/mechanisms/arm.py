@@ -15,9 +15,8 @@ from ...model.builder import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
-from .assemblies import Candidates
+from .assemblies import Candidates, circles, side_of
 from .base import Mechanism, dimensions, real_numbers, require_reach, rod, shifted
-from .crossings import circles, side_of
 
 #: Hinges turn about -y, so that positive angles go up from x; points of the arm's plane are x + i z.
 _UP = [0.0, -1.0, 0.0]

@@ -10,12 +10,10 @@ from ...errors import DescriptionError
 from .arm import four_bar_arm
 from .base import Mechanism, file_name
 from .delta import delta_robot, linear_delta
-from .gough_stewart import gough_stewart
-from .offset_legs import offset_legs
-from .planar import five_bar, four_bar
+from .planar import five_bar, four_bar, planar_3rrr
 from .rotary_legs import rotary_legs
+from .six_legs import gough_stewart, offset_legs
 from .three_rps import three_rps
-from .three_rrr import planar_3rrr
 
 #: Names and what makes the mechanisms.
 MECHANISMS: MappingProxyType[str, Callable[..., Mechanism]] = MappingProxyType(

@@ -17,7 +17,7 @@ from ...model.builder import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
-from .assemblies import Candidates, six_legs
+from .assemblies import Candidates, cosine_angle, six_legs
 from .base import (
     DOWN,
     Mechanism,
@@ -33,7 +33,6 @@ from .base import (
     shifted,
     thirds,
 )
-from .crossings import cosine_angle
 
 _THIRDS = 0.0, 2.0 * np.pi / 3.0, 4.0 * np.pi / 3.0
 

@@ -1,9 +1,9 @@
-"""Planar linkages of slender rods in the xy plane, turning about z."""
+"""Planar linkages of slender rods in the xy plane, and the planar 3-RRR platform: three legs of two links each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,9 +16,8 @@ from ...model.builder import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
-from .assemblies import Candidates
-from .base import Mechanism, dimensions, real_numbers, require_reach, rod, shifted
-from .crossings import circles, side_of
+from .assemblies import Candidates, circles, real_roots, side_of
+from .base import DOWN, Mechanism, dimensions, disc, real_numbers, require_reach, rod, shifted, thirds
 
 _DOWN = (0.0, -9.81, 0.0)
 
@@ -179,3 +178,168 @@ def five_bar(
         )
     object.__setattr__(made, "q", made._joints(first, second, tip))
     return made
+
+
+_TURNS = np.array(thirds())
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class PlanarThreeRrr(Mechanism):
+    """The planar 3-RRR platform with its dimensions.
+
+    Attributes
+    ----------
+    base_radius, platform_radius : float
+        Of the circles of motors and of the platform's hinges [m].
+    crank, coupler : float
+        Lengths of a leg's two links [m].
+    """
+
+    base_radius: float
+    platform_radius: float
+    crank: float
+    coupler: float
+
+    def output(self, q: npt.ArrayLike) -> Array:
+        """Return place and angle of the platform (x, y, angle), (..., 3) [m, rad]."""
+        T = self.pose(q)
+        return np.stack([T[..., 0, 3], T[..., 1, 3], np.arctan2(T[..., 1, 0], T[..., 0, 0])], axis=-1)
+
+    def configuration(self, output: npt.ArrayLike) -> Array:
+        """Return the configuration (..., nq) for outputs (x, y, angle) (..., 3); see `Mechanism.configuration`."""
+        x, y, angle = np.moveaxis(real_numbers(output, (3,), "output"), -1, 0)
+        ends = self._corners(x + 1j * y, angle)
+        sides = self._sides
+        elbows = np.stack(
+            [circles(self._pivots[k], self.crank, ends[..., k], self.coupler, sides[k]) for k in range(3)], axis=-1
+        )
+        for k, name in enumerate(self.actuated):
+            require_reach(np.isfinite(elbows[..., k]), "3-RRR", name)
+        return self._joints(elbows, ends, angle)
+
+    @property
+    def _pivots(self) -> Complex:
+        return np.asarray(self.base_radius * np.exp(2j * np.pi * np.arange(3) / 3.0))
+
+    @property
+    def _sides(self) -> list[float]:
+        x, y, angle = self.output(self.q)
+        ends, elbows = self._corners(np.asarray(x + 1j * y), angle), self._elbows(self.motors(self.q))
+        return [side_of(a, b, c) for a, b, c in zip(self._pivots, ends, elbows, strict=True)]
+
+    def _elbows(self, positions: Array) -> Complex:
+        return np.asarray(self._pivots + self.crank * np.exp(1j * positions))
+
+    def _corners(self, place: Complex, angle: Array) -> Complex:
+        corners = self.platform_radius * np.exp(2j * np.pi * np.arange(3) / 3.0)
+        return np.asarray(place[..., None] + corners * np.exp(1j * np.asarray(angle))[..., None])
+
+    def _joints(self, elbows: Complex, ends: Complex, angle: Array) -> Array:
+        cranks, couplers = elbows - self._pivots, ends - elbows
+        bent = np.angle(couplers / cranks)
+        wrist = np.angle(np.exp(1j * angle) * np.conj(couplers[..., 0]))
+        columns = {"wrist_1": wrist}
+        for k in range(3):
+            columns[f"motor_{k + 1}"], columns[f"elbow_{k + 1}"] = np.angle(cranks[..., k]), bent[..., k]
+        return np.stack([columns[joint.name] for joint in self.model.joints], axis=-1)
+
+    def _candidates(self, positions: Array) -> Candidates:
+        """Return the corners on circles about the elbows: linear in the first one for an angle, of degree 6 in that."""
+        elbows, corners = self._elbows(positions), self._corners(np.zeros((), complex), np.zeros(()))
+        arms, gaps = corners[1:] - corners[0], elbows[1:] - elbows[0]
+
+        def first_corner(angle: Array) -> tuple[Complex, Array]:
+            """Return the first corner, seen from its elbow, times the determinant; and the determinant."""
+            v = arms * np.exp(1j * angle)[:, None] - gaps
+            right = -0.5 * np.abs(v) ** 2
+            d = (np.conj(v[:, 0]) * v[:, 1]).imag
+            return 1j * (right[:, 1] * v[:, 0] - right[:, 0] * v[:, 1]), d
+
+        def polynomial(angle: Array) -> Array:
+            p, d = first_corner(angle)
+            return np.asarray(np.abs(p) ** 2 - (self.coupler * d) ** 2)
+
+        method, angles = "a polynomial of degree 6", real_roots(polynomial, 3)
+        if angles is None:
+            return Candidates(np.empty((0, self.model.nq)), 6, method, False)
+        p, d = first_corner(angles)
+        with np.errstate(all="ignore"):
+            corner = elbows[0] + p / d
+        settled = bool((np.abs(d) > 1e-9 * np.abs(arms).max() ** 2).all())  # else the platform may slide in a circle
+        angles, corner = angles[np.isfinite(corner)], corner[np.isfinite(corner)]
+        ends = self._corners(corner - corners[0] * np.exp(1j * angles), angles)
+        q = self._joints(np.broadcast_to(elbows, ends.shape), ends, angles)
+        return Candidates(q, 6, method, settled)
+
+
+@dimensions(signed="angle")
+def planar_3rrr(
+    base_radius: float = 0.4,
+    platform_radius: float = 0.1,
+    crank: float = 0.25,
+    coupler: float = 0.25,
+    crank_mass: float = 0.4,
+    coupler_mass: float = 0.3,
+    platform_mass: float = 0.5,
+    angle: float = 0.0,
+    gravity: npt.ArrayLike = DOWN,
+) -> PlanarThreeRrr:
+    """Return a planar 3-RRR platform in the xy plane: three legs of two links move and turn it.
+
+    Motors ("motor_1" to "motor_3") stand at 120 degrees from each other; "elbow_1" to "elbow_3" follow, and "wrist_1"
+    carries the platform, to which the other two legs are pinned: 7 coordinates, 4 constraints.
+
+    Parameters
+    ----------
+    base_radius, platform_radius : float
+        Of the circles of motors and of the platform's hinges [m].
+    crank, coupler : float
+        Lengths of a leg's links [m].
+    crank_mass, coupler_mass, platform_mass : float
+        Of one crank, one coupler (both slender), and of the platform, a disc [kg].
+    angle : float
+        Of the platform in the home configuration, in the middle, elbows to the right [rad].
+    gravity : array-like, shape (3,)
+        Acceleration of free fall, normal to the plane when left out.
+
+    Raises
+    ------
+    DescriptionError
+        For what is no dimension, or legs that do not reach the platform.
+    """
+    builder, z = ModelBuilder(gravity), np.array([0.0, 0.0, 1.0])
+    for k, turn in enumerate(_TURNS, start=1):
+        pivot = shifted(*(turn @ [base_radius, 0.0, 0.0]))
+        builder.add(f"crank_{k}", None, jt.revolute(z), pivot, rod(crank, crank_mass), f"motor_{k}")
+        outer = rod(coupler, coupler_mass)
+        builder.add(f"coupler_{k}", f"crank_{k}", jt.revolute(z), shifted(crank), outer, f"elbow_{k}")
+        if k == 1:
+            plate = disc(platform_radius, platform_mass).transformed(shifted(-platform_radius))
+            builder.add("plate", "coupler_1", jt.revolute(z), shifted(coupler), plate, "wrist_1")
+            builder.add("platform", "plate", placement=shifted(-platform_radius))
+    loops = [
+        Loop(
+            "point_on_line", "platform", f"coupler_{k}", name=f"pin_{k}", second_placement=shifted(coupler),
+            first_placement=shifted(*(_TURNS[k - 1] @ [platform_radius, 0.0, 0.0])),
+        )
+        for k in (2, 3)
+    ]  # fmt: skip
+    model = builder.build("planar_3_rrr")
+    names = "motor_1", "motor_2", "motor_3"
+    made = PlanarThreeRrr(
+        model,
+        ConstraintSet(model, loops),
+        model.neutral(),
+        names,
+        "platform",
+        base_radius,
+        platform_radius,
+        crank,
+        coupler,
+    )
+    turned = np.asarray(float(angle))
+    ends = made._corners(np.zeros((), complex), turned)
+    elbows = np.array([circles(a, crank, b, coupler, -1.0) for a, b in zip(made._pivots, ends, strict=True)])
+    require_reach(np.isfinite(elbows), "3-RRR", "the platform by its legs", DescriptionError)
+    return replace(made, q=made._joints(elbows, ends, turned))

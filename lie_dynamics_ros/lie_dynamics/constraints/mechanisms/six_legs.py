@@ -1,9 +1,9 @@
-"""Shared parts of platforms on six legs with mass, whatever their legs."""
+"""Gough-Stewart platforms on sliding legs with mass: 6-UPS, and 6-UCU with offset universal joints at both ends."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +16,26 @@ from ...lie import quaternion as quaternions
 from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...shown import shown
-from .base import STROKE, Mechanism, add_universal, disc, real_pose, rod
+from ...stewart import OffsetPlatform, RotaryPlatform, StewartPlatform, reference_platform
+from ...stewart.solvers.offset_legs import carried, distinct, found_from
+from ...stewart.solvers.reachability import longest_legs
+from ..constraint_set import ConstraintSet
+from ..cut_joints import perpendicular
+from ..loop import Loop
+from .assemblies import SEED, STARTS, Candidates, six_legs
+from .base import (
+    DOWN,
+    STROKE,
+    Mechanism,
+    add_universal,
+    dimensions,
+    disc,
+    placed,
+    real_pose,
+    require_reach,
+    rod,
+    shifted,
+)
 
 #: Length [m] and mass [kg] of a leg's cylinder, and of its piston.
 Rods = tuple[tuple[float, float], tuple[float, float]]
@@ -136,3 +155,234 @@ def add_sliding_leg(
     builder.add(f"nut_{leg}", cylinder, slide, None, None, f"leg_{leg}", lower=low, upper=high)
     builder.add(piston, f"nut_{leg}", jt.helical([0, 0, 1], pitch), None, inertia, f"turn_{leg}")
     return piston
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class GoughStewart(PointLegs):
+    """With sliding legs; z of a leg's frame points along the leg in the home configuration."""
+
+    def _legs(self, T: Array) -> Array:
+        seen = self._seen(T)
+        first = np.arctan2(-seen[..., 1], seen[..., 2])
+        second = np.arctan2(seen[..., 0], np.hypot(seen[..., 1], seen[..., 2]))
+        return np.stack([first, second, np.linalg.norm(seen, axis=-1)], axis=-1)
+
+    def _place(self, name: str) -> int:
+        return 2 if name.startswith("leg") else int(name[-1]) - 1
+
+    def _candidates(self, positions: Array) -> Candidates:
+        lengths = np.where(positions > 0.0, positions, np.nan)
+        require_reach(np.isfinite(lengths), self.model.name, "a leg that is not longer than zero")
+        poses, found = six_legs(self.geometry.base_points, self.geometry.platform_points, positions)
+        return replace(found, q=self.configuration(poses))
+
+
+@dimensions(from_zero="cylinder_mass piston_mass")
+def gough_stewart(
+    geometry: Geometry | None = None,
+    home: npt.ArrayLike | None = None,
+    platform_inertia: SpatialInertia | None = None,
+    cylinder_mass: float = 1.0,
+    piston_mass: float = 0.5,
+    cylinder_length: float = 0.4,
+    piston_length: float = 0.4,
+    gravity: npt.ArrayLike = DOWN,
+) -> GoughStewart:
+    """Return a Gough-Stewart platform whose legs are cylinders and pistons.
+
+    Each leg has a universal joint on the base (two hinges, "tilt_1_1" and "tilt_1_2", ...), a slide ("leg_1" ..., whose
+    coordinate is the distance of its two joint centres, from a half to one and a half of that at home), and a ball
+    joint on the platform, a free body: 24 coordinates, 18 constraints.
+
+    Parameters
+    ----------
+    geometry : StewartPlatform
+        Or anything with its `base_points` and `platform_points`; `reference_platform` when left out.
+    home : array-like, shape (4, 4)
+        A pose of the platform; the legs' universal joints are square there. The geometry's `home_pose` when left out.
+    platform_inertia : SpatialInertia
+        In the platform's frame; a disc of 3 kg and 0.2 m when left out.
+    cylinder_mass, piston_mass : float
+        Of slender rods [kg]: the cylinder from the base joint outwards, the piston from the platform joint inwards.
+        With both zero, forward dynamics has no answer (the recursion needs mass beyond every joint); inverse has.
+    cylinder_length, piston_length : float
+        [m].
+    gravity : array-like, shape (3,)
+        Acceleration of free fall.
+
+    Raises
+    ------
+    DescriptionError
+        For what is no dimension, and where there is no home pose.
+    """
+    geometry = reference_platform() if geometry is None else geometry
+    points = all(np.shape(getattr(geometry, key, 0.0)) == (6, 3) for key in ("base_points", "platform_points"))
+    if isinstance(geometry, RotaryPlatform) or not points:
+        raise DescriptionError(f"gough_stewart: geometry: a StewartPlatform is expected, got {geometry!r}")
+    T = home_of(geometry, home, "gough_stewart")
+    legs = geometry.platform_points @ T[:3, :3].T + T[:3, 3] - geometry.base_points
+    frames = np.empty((6, 3, 3))
+    builder = ModelBuilder(gravity)
+    builder.add("platform", None, jt.free(), None, plate_of(platform_inertia, "gough_stewart"), "platform")
+    loops = []
+    for k in range(6):
+        length = float(np.linalg.norm(legs[k]))
+        z = legs[k] / length
+        x, y = perpendicular(z)
+        frames[k] = np.array([x, y, z]).T
+        place = placed(frames[k], geometry.base_points[k])
+        rods = (cylinder_length, cylinder_mass), (piston_length, piston_mass)
+        piston = add_sliding_leg(builder, k + 1, place, length, rods)
+        ball = shifted(*geometry.platform_points[k])
+        loops.append(Loop.spherical("platform", piston, name=f"ball_{k + 1}", first_placement=ball))
+    model = builder.build("6_ups")
+    names = tuple(f"leg_{k}" for k in range(1, 7))
+    made = GoughStewart(model, ConstraintSet(model, loops), model.neutral(), names, "platform", frames, geometry)
+    return replace(made, q=made.configuration(T))
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class OffsetLegs(SixLegs):
+    """Its output is the pose; x of a leg's frames is the first axis, z points to the other end at home.
+
+    Attributes
+    ----------
+    geometry : OffsetPlatform
+        Its points, axes and offsets.
+    knuckle_frames : ndarray, shape (6, 3, 3)
+        Rotation of each leg's frame on the platform.
+    """
+
+    geometry: OffsetPlatform
+    knuckle_frames: Array
+
+    def _legs(self, T: Array) -> Array:
+        C, D = self.geometry.feet(T)
+        R, p = T[..., None, :3, :3], T[..., None, :3, 3]
+        to_D = ((R @ D[..., None])[..., 0] + p - self.geometry.points.base_points)[..., None, :] @ self.leg_frames
+        to_C = ((C - p)[..., None, :] @ R - self.geometry.points.platform_points[:, None]) @ self.knuckle_frames
+        x, y, z = np.moveaxis(to_D[..., 0, :], -1, 0)
+        above = np.hypot(y, z) - self.geometry.base_offsets
+        around = np.arctan2(-to_C[..., 0, 1], to_C[..., 0, 2])
+        lengths = np.hypot(x, above)
+        turns = np.zeros_like(lengths)
+        if self.geometry.has_screws:
+            turns = self.geometry.leg_turns(T)
+            lengths = lengths - self.geometry.screw_leads * turns / (2.0 * np.pi)
+        return np.stack([np.arctan2(-y, z), np.arctan2(x, above), lengths, around, turns], axis=-1)
+
+    def _place(self, name: str) -> int:
+        return {"leg": 2, "pivot": 3, "turn": 4}.get(name.split("_")[0], int(name[-1]) - 1)
+
+    def _candidates(self, positions: Array) -> Candidates:
+        require_reach(positions > 0.0, self.model.name, "a leg that is not longer than zero")
+        geometry = self.geometry
+        metres = positions <= longest_legs(geometry.points)
+        require_reach(metres, self.model.name, "a leg that is not far beyond the platform (millimetres?)")
+        whole = positions + geometry.base_offsets + geometry.platform_offsets
+        points, _ = six_legs(geometry.points.base_points, geometry.points.platform_points, whole)
+        led = carried(geometry, positions, points)
+        found = found_from(geometry, positions, STARTS, np.random.default_rng(SEED))
+        poses = distinct(np.concatenate([led, found]), float(whole.max()))
+        method = (
+            f"growing offsets from {len(points)} poses on point joints, of which {len(led)} arrived, and {STARTS} "
+            f"random starts, of which {len(found)} closed"
+        )
+        return Candidates(self.configuration(poses), 0, method, False)
+
+
+@dimensions(from_zero="base_offset platform_offset cylinder_mass piston_mass")
+def offset_legs(
+    geometry: OffsetPlatform | StewartPlatform | None = None,
+    home: npt.ArrayLike | None = None,
+    base_offset: float = 0.03,
+    platform_offset: float = 0.03,
+    platform_inertia: SpatialInertia | None = None,
+    cylinder_mass: float = 1.0,
+    piston_mass: float = 0.5,
+    knuckle_mass: float = 0.1,
+    cylinder_length: float = 0.4,
+    piston_length: float = 0.4,
+    knuckle_radius: float = 0.015,
+    gravity: npt.ArrayLike = DOWN,
+) -> OffsetLegs:
+    """Return a Gough-Stewart platform whose legs stand on universal joints with axes that do not meet, at both ends.
+
+    On the base each leg has two hinges, "tilt_1_1" (axis fixed in the base) and "tilt_1_2" (perpendicular to it, and
+    the offset away), ..., and a slide ("leg_1" ..., the distance of its ends on the second axes, from a half to one and
+    a half of that at home). It turns freely about itself. On the platform, a free body, a knuckle turns on the hinge
+    "pivot_1", ..., and the leg about the knuckle's second axis: 30 coordinates, 24 constraints.
+
+    Where the geometry has `screw_leads`, the slide is what the motor tells, and its piston a screw, "turn_1" ..., by
+    which the leg is longer where its joints turn its ends against each other: 36 coordinates, 30 constraints. URDF has
+    no screws, so `write` refuses it.
+
+    Parameters
+    ----------
+    geometry : OffsetPlatform or StewartPlatform
+        With a `StewartPlatform`, `reference_platform` when left out, first axes are perpendicular to the legs at home.
+    home : array-like, shape (4, 4)
+        A pose of the platform. The geometry's `home_pose` when left out.
+    base_offset, platform_offset : float
+        Distances of the first and the second axis [m], where the geometry is no `OffsetPlatform`, which has its own.
+    platform_inertia : SpatialInertia
+        In the platform's frame; a disc of 3 kg and 0.2 m when left out.
+    cylinder_mass, piston_mass, knuckle_mass : float
+        Of slender rods [kg], the cylinder from its second axis outwards, the piston from its own inwards, and of balls
+        on the platform's second axes.
+    cylinder_length, piston_length, knuckle_radius : float
+        [m]. The radius is also that of pistons that are screws.
+    gravity : array-like, shape (3,)
+        Acceleration of free fall.
+
+    Raises
+    ------
+    DescriptionError
+        For what is no dimension, and where there is no home pose.
+    StewartError
+        Where a leg points along a first axis at home.
+    """
+    geometry = reference_platform() if geometry is None else geometry
+    if not isinstance(geometry, (OffsetPlatform, StewartPlatform)):
+        raise DescriptionError(f"offset_legs: geometry: an OffsetPlatform is expected, got {geometry!r}")
+    T = home_of(geometry, home, "offset_legs")
+    if isinstance(geometry, StewartPlatform):
+        geometry = OffsetPlatform.square_at(geometry, T, base_offset, platform_offset)
+    C, D = geometry.feet(T)
+    ends = D @ T[:3, :3].T + T[:3, 3]
+    back = (C - T[:3, 3]) @ T[:3, :3]
+    frames = _frames(geometry.base_axes, ends - geometry.points.base_points)
+    knuckle_frames = _frames(geometry.platform_axes, back - geometry.points.platform_points)
+    lengths = geometry.leg_lengths(T)
+    pitch, across = geometry.screw_leads / (2.0 * np.pi), np.tile([0.0, 0.0, 1.0], (6, 1))
+    if geometry.has_screws:  # the second axes of the knuckles, seen from the pistons
+        turns = geometry.home_turns
+        across = np.column_stack([-np.sin(turns), np.cos(turns), 0.0 * turns])
+    builder = ModelBuilder(gravity)
+    builder.add("platform", None, jt.free(), None, plate_of(platform_inertia, "offset_legs"), "platform")
+    rods, loops = ((cylinder_length, cylinder_mass), (piston_length, piston_mass)), []
+    for k, (a, b) in enumerate(zip(geometry.base_offsets, geometry.platform_offsets, strict=True)):
+        place = placed(frames[k], geometry.points.base_points[k])
+        screw = (float(pitch[k]), knuckle_radius) if geometry.has_screws else None
+        piston = add_sliding_leg(builder, k + 1, place, float(lengths[k]), rods, float(a), screw)
+        knuckle, place = f"knuckle_{k + 1}", placed(knuckle_frames[k], geometry.points.platform_points[k])
+        ball = SpatialInertia(knuckle_mass, np.array([0.0, 0.0, b]), 0.4 * knuckle_mass * knuckle_radius**2 * np.eye(3))
+        builder.add(knuckle, "platform", jt.revolute([1.0, 0.0, 0.0]), place, ball, f"pivot_{k + 1}")
+        axes = {"axis": [0.0, 1.0, 0.0], "second_axis": across[k]}
+        joint = {"name": f"cardan_{k + 1}", "first_placement": shifted(0.0, 0.0, b)}
+        loops.append((Loop.revolute if geometry.has_screws else Loop.universal)(knuckle, piston, **axes, **joint))
+    model = builder.build("6_ucu")
+    names = tuple(f"leg_{k}" for k in range(1, 7))
+    made = OffsetLegs(
+        model, ConstraintSet(model, loops), model.neutral(), names, "platform", frames, geometry, knuckle_frames
+    )
+    return replace(made, q=made.configuration(T))
+
+
+def _frames(axes: Array, ways: Array) -> Array:
+    """Return rotations (6, 3, 3) with the first axes as x, and z as near to ways (6, 3) as it can."""
+    y = np.cross(ways, axes)
+    y = y / np.linalg.norm(y, axis=1, keepdims=True)
+    return np.stack([axes, y, np.cross(axes, y)], axis=-1)

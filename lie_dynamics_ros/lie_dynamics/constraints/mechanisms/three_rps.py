@@ -16,9 +16,8 @@ from ...model.builder import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..loop import Loop
-from .assemblies import Candidates
+from .assemblies import Candidates, real_roots
 from .base import DOWN, STROKE, Mechanism, about_z, dimensions, disc, for_legs, placed, real_pose, rod, shifted, thirds
-from .crossings import real_roots
 
 _TURNS = np.array(thirds())
 #: Distance from a leg's plane that a ball joint of an output may have, relative to the mechanism.

@@ -10,19 +10,25 @@ determine, gauge included, are left where the nominal geometry has them.
 Joint centres come out in the frames in which the poses were measured. Of the 42 parameters 12 only say where those two
 frames are; `CalibrationResult.in_design_frames` takes them off by moving both sides onto the nominal geometry as well
 as rigid motions can.
+
+Which parameters measurements determine, alone or only in combination, the singular values of the weighted Jacobian
+tell, poses eliminated. Directions without weight are changes of the geometry that no reading would notice: part of them
+are gauge, a common motion of all joints of one side that renames a frame; others come from poses that vary too little.
+Where gains are estimated and nothing else gives a length, all lengths may grow alike: the overall scale is lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...lie import se3
+from ...lie import se3, so3
+from ...shown import shown
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import sliding_points_of
@@ -32,11 +38,217 @@ from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.reachability import longest_legs
 from . import model as model
-from .further_legs import all_points, at_points, check_further
-from .identifiability import RANK_TOLERANCE, IdentifiabilityReport, identifiability
-from .parameters import Parameters
-from .result import CalibrationResult as CalibrationResult
-from .result import fit_rigid
+from .parameters import Parameters, all_points, at_points, check_further
+
+
+@dataclass(frozen=True)
+class DesignFrames:
+    """Calibrated geometry in frames fitted to the nominal one.
+
+    Attributes
+    ----------
+    platform : the calibrated platform, gauge removed: no rigid motion of a side brings it closer to the nominal one.
+    base_frame : (4, 4), pose of the fitted base frame in the frame of the measured poses.
+    platform_frame : (4, 4), pose of the fitted platform frame in the frame whose pose was measured.
+    further : calibrated further legs, in the same frames.
+    """
+
+    platform: StewartPlatform
+    base_frame: Array
+    platform_frame: Array
+    further: tuple[DisplacementSensor, ...] = ()
+
+
+@shown
+@dataclass(frozen=True)
+class CalibrationResult:
+    """Outcome of `calibrate`.
+
+    Attributes
+    ----------
+    platform : calibrated platform, in the frames of the measured poses.
+    offsets, gains : (n,) [m] and [1], of the six legs and further ones: length = gain reading + offset. Where
+        ``report.scale_lost``, both sides together are as large as the nominal ones.
+    poses : (k, 4, 4), estimated true poses. length_residuals : (k, n) [m], fitted minus read.
+    converged : False when the iteration limit was reached. iterations : steps taken.
+    chi_square : sum of the squared weighted residuals. degrees_of_freedom : how large it is on average when the model
+        and the given standard deviations hold.
+    report : what the data identify, with covariance.
+    nominal : the platform that calibration started from, or its points.
+    joints : the calibrated platform with its offset joints, in the frames of the measured poses; None for point joints.
+    further, nominal_further : further legs as calibrated, in the frames of the measured poses, and as they were.
+    """
+
+    platform: StewartPlatform
+    offsets: Array
+    gains: Array
+    poses: Array
+    length_residuals: Array
+    converged: bool
+    iterations: int
+    chi_square: float
+    degrees_of_freedom: int
+    report: IdentifiabilityReport
+    nominal: StewartPlatform
+    further: tuple[DisplacementSensor, ...] = ()
+    nominal_further: tuple[DisplacementSensor, ...] = ()
+    joints: OffsetPlatform | None = None
+
+    def in_design_frames(self) -> DesignFrames:
+        """Move both sides onto the nominal joint centres by the best rigid motions (least squares)."""
+        drawn, found = all_points(self.nominal, self.nominal_further), all_points(self.platform, self.further)
+        base, moving = (fit_rigid(*points) for points in zip(drawn, found, strict=True))
+        placed = [se3.transform_points(se3.inverse(T), x) for T, x in zip((base, moving), found, strict=True)]
+        platform = StewartPlatform(
+            placed[0][:N_LEGS],
+            placed[1][:N_LEGS],
+            self.nominal.leg_limits,
+            home_pose=self.nominal.home_pose,
+            allow_singular=self.nominal.allow_singular,
+        )
+        return DesignFrames(platform, base, moving, at_points(self.further, placed[0], placed[1]))
+
+
+def fit_rigid(source: Array, target: Array) -> Array:
+    """Pose (4, 4) that moves points (n, 3) closest to target points (n, 3), least squares (Kabsch)."""
+    middle_source, middle_target = source.mean(axis=0), target.mean(axis=0)
+    rotation = so3.nearest((target - middle_target).T @ (source - middle_source))
+    return se3.from_parts(rotation, middle_target - rotation @ middle_source)
+
+
+#: Singular values below this share of the largest count as zero.
+RANK_TOLERANCE = 1e-9
+_SHOWN = 1e-3
+_MAX_TERMS = 8
+
+
+@dataclass(frozen=True)
+class IdentifiabilityReport:
+    """Information of measurements on the n parameters of a calibration, see `Parameters`; 42 of six legs without gains.
+
+    Attributes
+    ----------
+    singular_values : (n,), of the weighted Jacobian [1/m], largest first.
+    rank : how many parameter combinations are identifiable.
+    null_space : (n, n - rank), orthonormal; changes of the parameters that leave every reading alone.
+    gauge : how many of them are motions of the base frame or the platform frame.
+    scale_lost : whether one of them is the overall scale of geometry, offsets and gains, all of which may grow alike.
+    unidentifiable : names of the parameters that take part in the null space.
+    combinations : one line for each null direction, with the parameters that move together.
+    standard_deviations : (n,) [m], of gains [1], of each parameter; inf for those that are not identifiable.
+    covariance : (n, n) [m^2], of the identifiable part (pseudo-inverse of the information matrix), of gains times
+        ``parameters.gain_length``.
+    parameters : their names and units.
+    """
+
+    singular_values: Array
+    rank: int
+    null_space: Array
+    gauge: int
+    scale_lost: bool
+    unidentifiable: tuple[str, ...]
+    combinations: tuple[str, ...]
+    standard_deviations: Array
+    covariance: Array
+    parameters: Parameters
+
+    @property
+    def condition_number(self) -> float:
+        """Largest over smallest singular value of the identifiable part."""
+        return float(self.singular_values[0] / self.singular_values[self.rank - 1]) if self.rank else float("inf")
+
+    def __str__(self) -> str:
+        """Summarise in a few lines."""
+        condition = f"condition number {self.condition_number:.2e}"
+        lines = [f"{self.rank} of {self.parameters.count} parameter combinations identifiable, {condition}"]
+        if self.rank == self.parameters.count:
+            alike = self.standard_deviations / self.parameters.units
+            worst = int(np.argmax(alike))
+            unit = " m" if self.parameters.units[worst] == 1.0 else ""
+            lines.append(
+                f"least certain: {self.parameters.names[worst]}, standard deviation "
+                f"{self.standard_deviations[worst]:.2e}{unit}"
+            )
+        else:
+            scale = ", one the overall scale" if self.scale_lost else ""
+            lines.append(
+                f"{self.null_space.shape[1]} not identifiable, {self.gauge} of them choices of frame (gauge){scale}:"
+            )
+            lines += [f"  {line}" for line in self.combinations]
+        return "\n".join(lines)
+
+
+def identifiability(
+    jacobian: Array, theta: Array, parameters: Parameters, tolerance: float = RANK_TOLERANCE
+) -> IdentifiabilityReport:
+    """Analyse a weighted Jacobian (m, n) of the calibration problem at parameters (n,)."""
+    values, directions = _right_singular(jacobian)
+    rank = int((values > tolerance * values[0]).sum()) if values[0] > 0.0 else 0
+    null_space = directions[rank:].T
+    scaled = directions[:rank].T / values[:rank]
+    covariance = scaled @ scaled.T
+    share = np.sqrt((null_space**2).sum(axis=1))
+    lost = share > _SHOWN
+    deviations = np.where(lost, np.inf, np.sqrt(np.diag(covariance))) * parameters.units
+    return IdentifiabilityReport(
+        values,
+        rank,
+        null_space,
+        _gauge_dimension(null_space, parameters.generators(theta)),
+        _loses_scale(jacobian, theta, parameters, float(values[0])),
+        tuple(name for name, gone in zip(parameters.names, lost, strict=True) if gone),
+        tuple(_describe(direction, parameters.names) for direction in sparse_basis(null_space).T),
+        deviations,
+        covariance,
+        parameters,
+    )
+
+
+def _right_singular(jacobian: Array) -> tuple[Array, Array]:
+    """Singular values (n,) and right singular vectors (n, n), also for fewer rows than columns."""
+    count = jacobian.shape[1]
+    rows = np.vstack([jacobian, np.zeros((max(count - len(jacobian), 0), count))])
+    _, values, directions = np.linalg.svd(rows, full_matrices=False)
+    return values, directions
+
+
+def _loses_scale(jacobian: Array, theta: Array, parameters: Parameters, largest: float) -> bool:
+    """Return whether no reading would notice that all lengths grow alike."""
+    if parameters.gain_length is None:
+        return False
+    growth = parameters.scaling(theta)
+    return bool(np.linalg.norm(jacobian @ growth) <= RANK_TOLERANCE * largest * np.linalg.norm(growth))
+
+
+def _gauge_dimension(null_space: Array, generators: Array) -> int:
+    """Dimension of the intersection of the null space with the motions of the two frames."""
+    if not null_space.size:
+        return 0
+    basis, _ = np.linalg.qr(generators)
+    # Cosines of the principal angles between the two subspaces; 1 for common directions.
+    return int((np.linalg.svd(basis.T @ null_space, compute_uv=False) > 1.0 - 1e-6).sum())
+
+
+def sparse_basis(null_space: Array) -> Array:
+    """Basis of the same space in which each direction has a parameter of its own, so that it can be read."""
+    if not null_space.size:
+        return null_space
+    from scipy.linalg import qr
+
+    _, _, order = qr(null_space.T, pivoting=True)
+    own = order[: null_space.shape[1]]
+    basis: Array = null_space @ np.linalg.inv(null_space[own])
+    return basis
+
+
+def _describe(direction: Array, names: tuple[str, ...]) -> str:
+    """Write a null direction as the parameters that move together."""
+    order = np.argsort(-np.abs(direction))
+    terms = [index for index in order if abs(direction[index]) > _SHOWN * abs(direction[order[0]])]
+    text = ", ".join(f"{names[index]} by {direction[index]:+.3f}" for index in terms[:_MAX_TERMS])
+    rest = len(terms) - _MAX_TERMS
+    return text + (f" and {rest} more" if rest > 0 else "")
+
 
 _MAX_ITERATIONS = 100
 _STEP_TOLERANCE = 1e-13

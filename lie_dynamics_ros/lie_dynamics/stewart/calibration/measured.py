@@ -1,4 +1,9 @@
-"""Calibration from a device's poses, wherever its frames lie: faulty poses left out, checked on poses not used."""
+"""Calibration from a device's poses, wherever its frames lie: faulty poses left out, checked on poses not used.
+
+Poses that a device sees are ``seen = B own T^-1``: `own` those of the platform from its leg lengths, B the base
+frame in the frame of the device, T the platform frame in that of the target. `find_frames` finds B and T well enough
+to start a calibration from.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
+from ...errors import SingularityError
 from ...lie import se3, so3
 from ...lie._arrays import number_of, real_numbers
 from ...shown import shown
@@ -20,13 +26,161 @@ from ..geometry.any_platform import sliding_points_of
 from ..geometry.checks import N_LEGS
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
+from ..solvers.forward_kinematics import solve_forward_kinematics
+from ..solvers.offset_legs import CLOSED, newton
+from ..tracking.path_following import level_home
 from . import model
-from .fit import calibrate, identifiability_report
-from .further_legs import all_points
-from .own_poses import own_poses, poses_of, refuse_other_readings
-from .parameters import Parameters
-from .result import CalibrationResult, DesignFrames
-from .unknown_frames import MEASURED, composed, differences, find_frames, misfit
+from .fit import CalibrationResult, DesignFrames, calibrate, fit_rigid, identifiability_report
+from .parameters import Parameters, all_points
+
+#: What a device can measure: the whole pose, a point alone, or orientations alone, as an IMU does; and, where there is
+#: no device, the lengths of more than six legs alone.
+MEASURED = ("pose", "position", "orientation", "lengths")
+#: Mean angle [rad] by which poses have to turn, about more than one axis, for frames to be found.
+_LEAST_TURN = 0.02
+_ALTERNATIONS = 100
+
+
+def find_frames(seen: Array, own: Array, measured: str) -> tuple[Array, Array]:
+    """Return B and T (4, 4) of poses (k, 4, 4) seen and own; parts that are not measured are left at zero.
+
+    Raises
+    ------
+    StewartError : poses that turn too little, or about one axis only.
+    """
+    if measured == "lengths":
+        return np.eye(4), np.eye(4)
+    if measured == "position":
+        return _of_points(seen[:, :3, 3], own)
+    base, target = _rotations(seen[:, :3, :3], own[:, :3, :3])
+    if measured == "orientation":
+        return se3.from_parts(base, np.zeros(3)), se3.from_parts(target, np.zeros(3))
+    # seen_p + seen_R t = B_R own_p + b is linear in the shifts t and b.
+    rows = np.concatenate((seen[:, :3, :3], -np.broadcast_to(np.eye(3), (len(seen), 3, 3))), axis=2).reshape(-1, 6)
+    right = (own[:, :3, 3] @ base.T - seen[:, :3, 3]).ravel()
+    shifts = np.linalg.lstsq(rows, right, rcond=None)[0]
+    return se3.from_parts(base, shifts[3:]), se3.from_parts(target, shifts[:3])
+
+
+def misfit(seen: Array, own: Array, frames: tuple[Array, Array], measured: str) -> tuple[Array, Array]:
+    """Return distances (k,) [m] and angles (k,) [rad] between poses seen and own; zeros where not measured."""
+    return differences(seen, frames[0] @ own @ se3.inverse(frames[1]), measured)
+
+
+def composed(seen: Array, told: Array, measured: str) -> Array:
+    """Return poses (k, 4, 4) as seen, with the given values for what is not measured."""
+    turned, moved = (seen if measured in ("pose", what) else told for what in ("orientation", "position"))
+    return se3.from_parts(turned[:, :3, :3], moved[:, :3, 3])
+
+
+def differences(seen: Array, told: Array, measured: str) -> tuple[Array, Array]:
+    """Return distances (k,) [m] and angles (k,) [rad] between poses; zeros where not measured."""
+    turns = so3.log(np.swapaxes(seen[:, :3, :3], 1, 2) @ told[:, :3, :3])
+    distance = np.linalg.norm(seen[:, :3, 3] - told[:, :3, 3], axis=1)
+    angle = np.linalg.norm(turns, axis=1)
+    return distance * (measured in ("pose", "position")), angle * (measured in ("pose", "orientation"))
+
+
+def _rotations(seen: Array, own: Array) -> tuple[Array, Array]:
+    """Rotations B, T with seen T = B own: the null vector of equations that are linear in their 18 entries."""
+    rows = np.concatenate([np.hstack((np.kron(s, np.eye(3)), -np.kron(np.eye(3), o.T)))
+                           for s, o in zip(seen, own, strict=True)])  # fmt: skip
+    _, values, directions = np.linalg.svd(rows, full_matrices=False)
+    if values[-2] < _LEAST_TURN * np.sqrt(len(seen)):
+        raise StewartError(
+            "the poses turn too little, or about one axis only: where the frames of the measurement lie cannot be "
+            "found; poses with tilts about two axes are expected"
+        )
+    target, base = directions[-1].reshape(2, 3, 3)
+    sign = np.sign(np.linalg.det(target))
+    return so3.nearest(sign * base), so3.nearest(sign * target)
+
+
+def _of_points(seen: Array, own: Array) -> tuple[Array, Array]:
+    """Frames of points seen: in turns the rigid motion of the base and the place of the point on the platform."""
+    mark, base = np.zeros(3), np.eye(4)
+    for _ in range(_ALTERNATIONS):
+        try:
+            base = fit_rigid(own[:, :3, 3] + own[:, :3, :3] @ mark, seen)
+        except SingularityError as error:
+            raise StewartError("the measured positions lie on a line: others beside it are expected") from error
+        gaps = se3.transform_points(se3.inverse(base), seen) - own[:, :3, 3]
+        mark = np.mean(np.swapaxes(own[:, :3, :3], 1, 2) @ gaps[..., None], axis=0)[:, 0]
+    # The frame whose position is measured sits at the mark, parallel to the platform's: the platform frame in it.
+    return base, se3.from_parts(np.eye(3), -mark)
+
+
+#: Another reading of the data that fits better by this factor is reported.
+_BETTER = 5.0
+
+
+def poses_of(
+    platform: StewartPlatform | OffsetPlatform, lengths: Array, guesses: Array
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Poses (k, 4, 4) that have lengths (k, 6), from guesses (4, 4) or (k, 4, 4), and which of them were found."""
+    if isinstance(platform, OffsetPlatform):
+        starts = np.broadcast_to(guesses, (len(lengths), 4, 4))
+        poses, errors = newton(platform, lengths, starts)
+        return poses, errors <= CLOSED * lengths.max(axis=1)
+    found = solve_forward_kinematics(platform, lengths, guesses)
+    return np.asarray(found.pose), np.atleast_1d(found.converged)
+
+
+def own_poses(
+    nominal: StewartPlatform | OffsetPlatform, readings: Array, most: float
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Poses (k, 4, 4) that the drawing has for the readings, near its home pose, and which it has (k,).
+
+    A machine beside its drawing may stand where the drawing cannot, at the edge of what legs can do; StewartError where
+    more than the part `most` is so.
+    """
+    home = nominal.home_pose
+    if home is None:
+        if isinstance(nominal, OffsetPlatform):
+            raise StewartError("the platform has offset joints and no home_pose, near which its poses are looked for")
+        home = level_home(nominal, np.abs(readings).mean(axis=0))
+    typical, expected = float(np.median(readings)), float(np.median(nominal.leg_lengths(home)))
+    hint = f"readings are {typical:.4g} m in the median, lengths at the home pose {expected:.4g} m"
+    if not 0.02 * expected < typical < 50.0 * expected:
+        raise StewartError(f"{hint}: other units, or offsets that are missing?")
+    if not (readings > 0.0).all():
+        raise StewartError(f"leg lengths that are not positive: offsets that are missing? {hint}")
+    poses, found = poses_of(nominal, readings, home)
+    failed = np.flatnonzero(~found)
+    if failed.size > most * len(readings):
+        raise StewartError(
+            f"measurement {failed[0]} and {failed.size - 1} others of {len(readings)} have leg lengths that the "
+            f"drawing has no pose for near its home pose: legs swapped, other units, offsets that are missing? {hint}"
+        )
+    return poses, found
+
+
+def refuse_other_readings(
+    seen: Array, own: Array, frames: tuple[Array, Array], nominal: StewartPlatform, measured: str
+) -> None:
+    """Raise StewartError where poses fit much better when they are read in another way."""
+    size = nominal.characteristic_length
+
+    def far(poses: Array) -> float:
+        try:
+            found = frames if poses is seen else find_frames(poses, own, measured)
+        except StewartError:
+            return float("inf")
+        distance, angle = misfit(poses, own, found, measured)
+        return float(np.sqrt(np.mean((distance / size) ** 2 + angle**2)))
+
+    small = seen.copy()
+    small[:, :3, 3] *= 1e-3
+    others = {"inverted, of the base in the platform's frame": se3.inverse(seen), "in millimetres": small}
+    if measured == "position":
+        del others["inverted, of the base in the platform's frame"]
+    if measured == "orientation":
+        del others["in millimetres"]
+    now = far(seen)
+    for what, poses in others.items():
+        if now > 0.02 and far(poses) < now / _BETTER:
+            raise StewartError(f"the measured poses seem to be {what}: read so, they fit the leg lengths")
+
 
 #: Numbers that are measured of each pose; and parameters that only say where frames are.
 _NUMBERS = {"pose": 6, "position": 3, "orientation": 3, "lengths": 0}

@@ -24,8 +24,7 @@ from ..fusion.sensors import DisplacementSensor, number
 from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS
 from ..geometry.offset_platform import OffsetPlatform
-from .further_legs import LARGEST, Distances, check_further
-from .parameters import LEGS, Parameters
+from .parameters import LARGEST, LEGS, Distances, Parameters, check_further
 
 #: Standard deviations whose squares and their inverses are far from the ends of float64.
 _DECADES = 15

@@ -20,7 +20,7 @@ from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from . import model
 from .fit import at_nominal
-from .further_legs import check_further
+from .parameters import check_further
 
 #: Of the leg lengths' range, kept free at both ends.
 _MARGIN = 0.02

@@ -16,7 +16,7 @@ from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.checks import N_LEGS, as_leg_limits
 from ..geometry.inverse_kinematics import as_pose, leg_vectors, norms, platform_arms
 from ..geometry.rotary_platform import RotaryPlatform, as_angle_limits
-from .kernels.joint_angles import joint_angles
+from .kernels.leg_samples import joint_angles
 
 
 @dataclass(frozen=True, eq=False, init=False)

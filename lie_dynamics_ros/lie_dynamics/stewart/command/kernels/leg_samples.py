@@ -1,4 +1,4 @@
-"""What legs do at points of a path: lengths, their derivatives along it, and forces that carry a load."""
+"""Legs at points of a path: lengths, their derivatives along it, angles at joints, and forces that carry a load."""
 
 from __future__ import annotations
 
@@ -8,6 +8,32 @@ from ....arrays import Array, Integers
 from ....engine.compile import inline, kernel, outline
 from ...solvers.kernels.newton import Vec, combine, cross, dot
 from .path_points import CHANGE, POSE, TWIST, added, place, vector
+
+
+@inline
+def angle(a: Vec, b: Vec) -> float:
+    """Return the angle between vectors [rad]."""
+    across = cross(a, b)
+    return math.atan2(math.sqrt(dot(across, across)), dot(a, b))
+
+
+@kernel("(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1])")
+def joint_angles(points: Array, axes: Array, poses: Array, out: Array) -> int:
+    """Write angles (2, k, 6) on base and platform.
+
+    Joints and axes (12, 3) on the base, then on the platform, in its frame; poses (k, 16).
+    """
+    for i in range(poses.shape[0]):
+        pose = poses[i]
+        r0, r1, r2 = vector(pose, 0), vector(pose, 4), vector(pose, 8)
+        p = pose[3], pose[7], pose[11]
+        for k in range(6):
+            arm = vector(points[6 + k], 0)
+            leg = added(added(p, vector(points[k], 0), -1.0), (dot(r0, arm), dot(r1, arm), dot(r2, arm)), 1.0)
+            out[0, i, k] = angle(leg, vector(axes[k], 0))
+            out[1, i, k] = angle(combine(leg, r0, r1, r2), vector(axes[6 + k], 0))
+    return 0
+
 
 # Platform: joints on the base, then on the platform, 12 x 3 [m]; its characteristic length [m]; the determinant of the
 # leg Jacobian below which forces are not looked at.
