@@ -64,6 +64,19 @@ def lenient(source: str | bytes) -> str:
 _ENCODING_ERRORS = {expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]}
 
 
+_UNQUOTED = re.compile(r"""([\w:.-]+)\s*=\s*([^\s"'<>=/][^\s"'<>]*?)(?=/?>|\s)""")
+
+
+def _unquoted(text: str, error: Exception) -> str:
+    """Return what is to be written where a value at the place of an error has no quotes, or nothing."""
+    lines, line, column = text.split("\n"), getattr(error, "lineno", 0), getattr(error, "offset", 0)
+    if 1 <= line <= len(lines):
+        for found in _UNQUOTED.finditer(lines[line - 1]):
+            if found.start(2) == column:
+                return f'; values stand in quotes: {shortened(found[1])}="{shortened(found[2])}"'
+    return ""
+
+
 class ElementReader(ABC):
     """Builds elements from the events of expat; a base of the readers of formats.
 
@@ -126,7 +139,8 @@ class ElementReader(ABC):
         except (expat.ExpatError, ValueError, LookupError) as error:
             if isinstance(error, DescriptionError):
                 raise
-            what = f"malformed XML: {error}" if text.strip() else "the text is empty, XML expected"
+            malformed = f"malformed XML: {error}{_unquoted(text, error)}"
+            what = malformed if text.strip() else "the text is empty, XML expected"
             raise DescriptionError(f"{self._origin}: {what}", name=self._origin, expected="well-formed XML") from error
 
     def _parse(self, source: str | bytes) -> None:

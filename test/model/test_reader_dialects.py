@@ -67,6 +67,13 @@ def test_what_is_no_xml_is_refused_alike_with_the_line(tmp_path):
     assert len(found) == 1
 
 
+def test_values_without_quotes_are_named_with_what_to_write():
+    with pytest.raises(DescriptionError, match="line 2, column 20; values stand in quotes: name=\"c\""):
+        Model.from_urdf(urdf("\n<link id='1' name = c/>"))
+    with pytest.raises(DescriptionError, match=r"invalid token\): line 2, column 1$"):
+        Model.from_urdf(urdf("\n<4 a=b/>"))
+
+
 def test_a_name_with_an_ampersand_stands_for_itself():
     text = urdf().replace("name='j'", "name='j&amp;k'")
     assert Model.from_urdf("<!-- -- -->" + text).joint_names == Model.from_urdf(text).joint_names == ("j&k",)

@@ -92,7 +92,8 @@ def check_joint(joint: JointDescription) -> None:
         )
     if math.isnan(joint.lower) or math.isnan(joint.upper) or joint.lower > joint.upper:
         raise DescriptionError(
-            f"{label}: lower limit {joint.lower:g} must not be above the upper limit {joint.upper:g}",
+            f"{label}: lower limit {joint.lower:g} must not be above the upper limit {joint.upper:g}; "
+            "only Bullet takes this for no limits",
             name=joint.name,
             value=(joint.lower, joint.upper),
             expected="lower <= upper",
