@@ -45,8 +45,7 @@ from .constraints import (
     project_to_constraints,
 )
 from .constraints.mechanisms import Mechanism, mechanism
-from .constraints.tracking.motor_dynamics import MotorDynamics
-from .constraints.tracking.platform_wrench import PlatformWrench, platform_wrench
+from .constraints.tracking.motor_dynamics import MotorDynamics, PlatformWrench, platform_wrench
 from .constraints.tracking.tracker import ClosedLoopTracker
 from .constraints.travel import constrained_travel_left
 from .dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives

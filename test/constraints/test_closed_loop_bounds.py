@@ -14,8 +14,8 @@ from lie_dynamics_ros.lie_dynamics import (
     constraint_quantities,
     frame_pose,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.cut_joints import SIZES
 from lie_dynamics_ros.lie_dynamics.constraints.kernels import tracking as tk
+from lie_dynamics_ros.lie_dynamics.constraints.kinds import SIZES
 
 
 def tree_with_loops(rng, kinds):

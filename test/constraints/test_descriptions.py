@@ -22,7 +22,7 @@ from lie_dynamics_ros.lie_dynamics import (
     joint_types,
     mimic_couplings,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.cut_joints import SIZES
+from lie_dynamics_ros.lie_dynamics.constraints.kinds import SIZES
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 
 URDF = """

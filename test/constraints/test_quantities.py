@@ -17,7 +17,7 @@ from lie_dynamics_ros.lie_dynamics import (
     constraint_quantities,
     loop_wrenches,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.cut_joints import SIZES
+from lie_dynamics_ros.lie_dynamics.constraints.kinds import SIZES
 
 TREES = {kind: (lambda rng, kind=kind: around(rng, kind)) for kind in ("universal", "spherical", "free", "custom_six")}
 TREES["zoo"] = zoo

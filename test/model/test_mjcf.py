@@ -17,7 +17,7 @@ from lie_dynamics_ros.lie_dynamics import (
     inverse_dynamics,
     mass_matrix,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.mjcf_equalities import read_equalities
+from lie_dynamics_ros.lie_dynamics.constraints.readers import read_equalities
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics import Loop
-from lie_dynamics_ros.lie_dynamics.constraints.cut_joints import SIZES, WITH_AXIS, WITH_SECOND_AXIS
+from lie_dynamics_ros.lie_dynamics.constraints.kinds import SIZES, WITH_AXIS, WITH_SECOND_AXIS
 
 from .sample_trees import unit
 

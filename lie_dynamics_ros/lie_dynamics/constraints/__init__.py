@@ -2,7 +2,6 @@
 
 from .assembly import Assembly, assemble, consistent_acceleration, consistent_velocity
 from .constraint_set import ConstraintSet
-from .coupling import Coupling, mimic_couplings
 from .derivatives.dynamics import (
     constrained_forward_derivatives,
     constrained_hybrid_derivatives,
@@ -19,7 +18,7 @@ from .forward import Baumgarte, constrained_forward_dynamics
 from .hybrid import constrained_hybrid_dynamics
 from .inputs import ConstrainedDynamics
 from .inverse import constrained_inverse_dynamics
-from .loop import Loop
+from .kinds import Coupling, Loop, UserConstraint, mimic_couplings
 from .projection import project_to_constraints
 from .quantities import (
     ConstraintQuantities,
@@ -29,7 +28,6 @@ from .quantities import (
     constraint_quantities,
     loop_wrenches,
 )
-from .user import UserConstraint
 
 __all__ = [
     "Assembly",

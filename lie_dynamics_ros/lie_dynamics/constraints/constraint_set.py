@@ -14,11 +14,8 @@ from ..engine.lanes import LANES
 from ..errors import DescriptionError, InputError
 from ..model import layout
 from ..model.model import Model
-from .coupling import Coupling, mimic_couplings
-from .cut_joints import facing, scalars, upright
 from .kernels import loops as lk
-from .loop import Loop
-from .user import UserConstraint
+from .kinds import Coupling, Loop, UserConstraint, facing, mimic_couplings, scalars, upright
 
 Constraint = Loop | Coupling | UserConstraint
 
@@ -94,14 +91,14 @@ class ConstraintSet:
 
     @classmethod
     def from_yaml(cls, model: Model, source: str | PathLike[str], rank_tolerance: float = 1e-12) -> ConstraintSet:
-        """Read the constraints of a model from YAML text or a YAML file; see `yaml_files` for the keys.
+        """Read the constraints of a model from YAML text or a YAML file; see `readers` for the keys.
 
         Raises
         ------
         DescriptionError
             For a file or text that cannot be read, missing or unknown keys, and all that the constructors refuse.
         """
-        from .yaml_files import read_constraints
+        from .readers import read_constraints
 
         return cls(model, read_constraints(source, model), rank_tolerance)
 
@@ -122,7 +119,7 @@ class ConstraintSet:
         DescriptionWarning
             Once, for constraints that are none of these, or switched off.
         """
-        from .mjcf_equalities import read_equalities
+        from .readers import read_equalities
 
         return cls(model, read_equalities(source), rank_tolerance)
 
@@ -151,7 +148,7 @@ class ConstraintSet:
         """
         from ..model.sdf import read_sdf
         from ..model.urdf.source import MAX_SIZE
-        from .sdf_loops import closes_a_loop, loop_of
+        from .readers import closes_a_loop, loop_of
 
         size = MAX_SIZE if max_size is None else max_size
         found = read_sdf(source, package_dirs=package_dirs, inertia_check="ignore", max_size=size, model=robot)
@@ -159,14 +156,14 @@ class ConstraintSet:
         return cls(model, [*loops, *mimic_couplings(model)], rank_tolerance)
 
     def to_yaml(self) -> str:
-        """Return YAML from which `from_yaml` reads the same; see `yaml_files`.
+        """Return YAML from which `from_yaml` reads the same; see `readers`.
 
         Raises
         ------
         DescriptionError
             For user constraints, which are functions.
         """
-        from .yaml_files import write_constraints
+        from .readers import write_constraints
 
         return write_constraints((*self.loops, *self.couplings, *self.user))
 

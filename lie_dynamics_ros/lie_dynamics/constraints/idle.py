@@ -9,7 +9,7 @@ points, as the parts of a ball joint that is made of three hinges do. Then the m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -24,10 +24,26 @@ from ..errors import InputError, SingularityError
 from ..model.model import Model
 from .assembly import constraint_rank
 from .constraint_set import Constraint, ConstraintSet
-from .coupling import Coupling
-from .loop import Loop
+from .kinds import Coupling, Loop
 from .quantities import constraint_bias, constraint_error, constraint_jacobian
 from .resolution import RANK_CUT
+
+
+def single_names(model: Model, given: Sequence[str], what: str) -> tuple[str, ...]:
+    """Return names of joints of one coordinate, each once and one at least; raises InputError for anything else."""
+    names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else ()
+    for joint in (model.joint(name) for name in names):
+        if joint.type.nq != 1:
+            raise InputError(f"{what}: joint {joint.name!r} has {joint.type.nq} coordinates, one is expected")
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"{what}: names of joints, each once, are expected, got {given!r}", name=what)
+    return names
+
+
+def single_places(model: Model, given: Sequence[str], what: str) -> npt.NDArray[np.intp]:
+    """Return their places among all rates (k,); errors as above."""
+    return np.array([model.joint(name).v_slice.start for name in single_names(model, given, what)])
+
 
 Places = npt.NDArray[np.intp]
 

@@ -19,7 +19,7 @@ from ..model.model import Model
 from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
 from .kernels import loops as lk
-from .loop import Loop
+from .kinds import Loop
 
 _FLOAT = np.dtype(np.float64)
 _NO_WRENCH = np.zeros((0, 0))

@@ -15,13 +15,12 @@ from ..lie._arrays import number_of
 from ..model.arguments import validate_model
 from ..model.configuration import shaped
 from ..model.model import Model
-from ..stewart.geometry.travel import AXES, FURTHEST, REACH, SINGULARITY, TravelLeft, displaced
+from ..stewart.geometry.workspace import AXES, FURTHEST, REACH, SINGULARITY, TravelLeft, displaced
 from .constraint_set import ConstraintSet
-from .idle import HELD
+from .idle import HELD, single_names
 from .inputs import require_constraints
 from .quantities import constraint_error, constraint_quantities
 from .resolution import RANK_CUT
-from .tracking.joints import single_names
 
 #: First step of a way, in sizes of the mechanism [m] and as a turn [rad].
 _FIRST = 0.03, 0.1

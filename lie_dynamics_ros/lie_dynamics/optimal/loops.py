@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..constraints.constraint_set import ConstraintSet
 from ..constraints.derivatives.dynamics import constrained_inverse_derivatives
-from ..constraints.derivatives.loops import constraint_derivatives
+from ..constraints.derivatives.equations import constraint_derivatives
 from ..constraints.forward import as_mask
 from ..constraints.inputs import read_states
 from ..constraints.inverse import constrained_inverse_dynamics

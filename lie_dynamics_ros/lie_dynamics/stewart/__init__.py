@@ -19,7 +19,7 @@ from .errors import ArchitecturalSingularityError as ArchitecturalSingularityErr
 from .errors import StewartError as StewartError
 from .errors import StewartWarning as StewartWarning
 from .fusion.estimator import StewartFusion as StewartFusion
-from .fusion.leg_readings import LegReadings as LegReadings
+from .fusion.platform_sensors import LegReadings as LegReadings
 from .fusion.platform_sensors import PlatformSensors as PlatformSensors
 from .fusion.result import Fault as Fault
 from .fusion.result import FusedPose as FusedPose
@@ -44,9 +44,9 @@ from .geometry.statics import leg_forces_for_wrench as leg_forces_for_wrench
 from .geometry.statics import stiffness as stiffness
 from .geometry.statics import weight_wrench as weight_wrench
 from .geometry.statics import wrench_of_leg_forces as wrench_of_leg_forces
-from .geometry.travel import TravelLeft as TravelLeft
-from .geometry.travel import travel_left as travel_left
+from .geometry.workspace import TravelLeft as TravelLeft
 from .geometry.workspace import WorkspaceSlice as WorkspaceSlice
+from .geometry.workspace import travel_left as travel_left
 from .geometry.workspace import workspace_slice as workspace_slice
 from .solvers.forward_kinematics import ForwardKinematicsResult as ForwardKinematicsResult
 from .solvers.forward_kinematics import solve_forward_kinematics as solve_forward_kinematics

@@ -21,7 +21,7 @@ from ...lie_dynamics.stewart import (
     OffsetPlatform,
     TrackingStatus,
 )
-from ...lie_dynamics.stewart.fusion.leg_readings import READINGS
+from ...lie_dynamics.stewart.fusion.platform_sensors import READINGS
 from ...ros.inputs.leg_topics import LegTopics
 from ...ros.inputs.partial_states import AGE_LIMIT
 from ...ros.model.platform_loading import (

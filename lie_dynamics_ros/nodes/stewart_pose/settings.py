@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.setting import Setting
 from ...core.tracking import PUBLISH, WITHHOLD
-from ...lie_dynamics.stewart.fusion.leg_readings import READINGS
+from ...lie_dynamics.stewart.fusion.platform_sensors import READINGS
 from ...ros.inputs.partial_states import AGE_LIMIT
 from ...ros.inputs.state_stream import TOPICS
 from ...ros.model.platform_loading import PLATFORM_SETTINGS

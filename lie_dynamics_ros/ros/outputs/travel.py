@@ -11,7 +11,7 @@ from ...core.errors import NodeError
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.travel import Ways
 from ...lie_dynamics.stewart import TravelLeft
-from ...lie_dynamics.stewart.geometry.travel import AXES, travel_left
+from ...lie_dynamics.stewart.geometry.workspace import AXES, travel_left
 from .diagnostics import Report
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartPlatform,
     reference_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.fusion.leg_readings import READINGS
+from lie_dynamics_ros.lie_dynamics.stewart.fusion.platform_sensors import READINGS
 
 PLATFORM = reference_platform()
 GEOMETRY = PLATFORM.to_yaml()

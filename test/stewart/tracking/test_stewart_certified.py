@@ -16,7 +16,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     reference_platform,
 )
 from lie_dynamics_ros.lie_dynamics.stewart.solvers.memory import new_memory
-from lie_dynamics_ros.lie_dynamics.stewart.tracking.reach_search import Anchor, poses_in_reach
+from lie_dynamics_ros.lie_dynamics.stewart.tracking.reach import Anchor, poses_in_reach
 
 SPEEDS = (1.0, 4.0)
 HOME = oracle.pose_of((0, 0, 50), (0, 0, 0))

@@ -28,13 +28,13 @@ from .equations import (
     LinearizedProblem,
     Sensitivity,
     Terms,
+    constraint_derivatives,
     forward_problem,
     hybrid_problem,
     inverse_problem,
     results_in,
     solve,
 )
-from .loops import constraint_derivatives
 
 
 @validate_model

@@ -25,8 +25,16 @@ from ..forward import Baumgarte
 from ..inputs import read_states
 from ..kernels.loop_sensitivity import loop_sensitivity
 from ..quantities import tables_of
-from .equations import LinearizedProblem, Terms, forward_problem, hybrid_problem, inverse_problem, results_in, solve
-from .loops import constraint_derivatives
+from .equations import (
+    LinearizedProblem,
+    Terms,
+    constraint_derivatives,
+    forward_problem,
+    hybrid_problem,
+    inverse_problem,
+    results_in,
+    solve,
+)
 
 
 @shown

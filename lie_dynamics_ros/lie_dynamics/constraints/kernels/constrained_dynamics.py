@@ -1,17 +1,391 @@
-"""Entry point of constrained forward and hybrid dynamics: memory, batches, and what calls hand over."""
+"""Constrained forward and hybrid dynamics, Kim (67)-(69) and (74)-(80), by the articulated recursions alone.
+
+With M = L^T D L, the factorisation that the recursion of articulated inertias performs, A M^-1 A^T = E^T D^-1 E with
+E = L^-T A^T. A column of E is the inward half of a bias-free recursion; eight columns go at a time, one in each lane.
+The multipliers then enter the outward recursion through E, so accelerations need no columns of M^-1 A^T at all. The
+entry point has memory, batches, and what calls hand over.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...dynamics.kernels.common.joints import check_quaternions
+from ...dynamics.kernels.common.batch import all_finite
+from ...dynamics.kernels.common.joints import check_quaternions, has_transform, subspace
 from ...dynamics.kernels.common.manifold import move
+from ...dynamics.kernels.common.spatial import add, dot, scale, wrench_out
+from ...dynamics.kernels.forward_dynamics import (
+    _D,
+    _E,
+    _P,
+    _R,
+    _UF,
+    _UM,
+    accelerate,
+    articulate,
+    velocities_and_inertias,
+)
 from ...dynamics.kernels.forward_dynamics import COLUMNS as TREE_COLUMNS
-from ...engine.compile import COMPILED, inline, kernel, pasted
-from ...engine.lanes import LANES, on_stack, single_workspace, stack_numbers
-from ...model.layout import BAD_QUATERNION, BAD_SHAPE, N_BODIES, N_Q, N_V, OK, STATUS_STEP, TOO_LARGE
-from .constrained_state import REPORT_SIZE, VECTORS, constrained_state, status_of
-from .loops import LOOP_SIZE, SCALAR_SIZE, UPSIDE_DOWN, upside_down
+from ...engine.compile import COMPILED, inline, kernel, outline, pasted
+from ...engine.lanes import (
+    LANES,
+    add3,
+    get,
+    get2,
+    get3,
+    get9,
+    on_stack,
+    place_vector,
+    positive,
+    put2,
+    single_workspace,
+    stack_numbers,
+    vector_at,
+)
+from ...model.layout import (
+    AXIS,
+    AXIS_V,
+    AXIS_W,
+    BAD_QUATERNION,
+    BAD_SHAPE,
+    KIND,
+    N_BODIES,
+    N_Q,
+    N_V,
+    NOT_FINITE,
+    OK,
+    PARENT,
+    SINGULAR,
+    STATUS_STEP,
+    TOO_LARGE,
+)
+from .loops import (
+    BIAS,
+    COUNT,
+    ERROR,
+    LOOP_SIZE,
+    RATE,
+    SCALAR_SIZE,
+    SIZE,
+    START,
+    UPSIDE_DOWN,
+    VALUE_ROWS,
+    loop_rows,
+    upside_down,
+)
+
+# A symmetric positive semidefinite system of a few unknowns, solved in place with its rank.
+
+
+@outline
+def factorize(g, lanes, m, sizes, scales, order, tolerance):
+    """Replace G by the factors of its scaled, pivoted L D L^T and return its rank.
+
+    Parameters
+    ----------
+    g : (at least m, whole vectors), symmetric, where blocks below the diagonal ones need not be filled; `lanes` are its
+        vectors. Afterwards row order[j] holds D L^T of S G S, S = diag(scales), in the columns order[j], order[j + 1],
+        ...: rows and columns stay where they are.
+    sizes : (m), what the diagonal of G could be if nothing cancelled; a pivot `tolerance` times smaller is zero.
+    scales : (whole vectors), filled with 1 / sqrt(sizes).
+    order : (m), filled.
+    """
+    groups = lanes.shape[1]
+    for i in range(groups * LANES):
+        size = np.real(sizes[i]) if i < m else 0.0
+        scales[i] = 1.0 / np.sqrt(size) if size > 0.0 else 0.0
+    for i in range(m):
+        order[i] = i
+        for k in range(i // LANES * LANES):
+            g[i, k] = g[k, i]
+    for i in range(m):
+        for c in range(groups):
+            put2(lanes, i, c, scales[i] * get2(lanes, i, c) * vector_at(scales, c))
+    for j in range(m):
+        best = j
+        for i in range(j + 1, m):
+            k, l = int(np.real(order[i])), int(np.real(order[best]))
+            if np.real(g[k, k]) > np.real(g[l, l]):
+                best = i
+        order[j], order[best] = order[best], order[j]
+        p = int(np.real(order[j]))
+        d = g[p, p]
+        if not np.real(d) > tolerance:
+            return j
+        for i in range(j + 1, m):
+            k = int(np.real(order[i]))
+            x = g[p, k] / d
+            for c in range(groups):
+                put2(lanes, k, c, get2(lanes, k, c) - x * get2(lanes, p, c))
+    return m
+
+
+@outline
+def solve(g, lanes, m, rank, scales, order, b, x, y):
+    """Fill `x` with G^-1 b; where G is singular, with the smallest x that satisfies the equations of its pivots.
+
+    `b` and `y`, which is workspace, are whole vectors.
+    """
+    for c in range(lanes.shape[1]):
+        place_vector(y, c, vector_at(b, c) * vector_at(scales, c))
+    for j in range(rank):
+        p = int(np.real(order[j]))
+        x[p] = y[p]
+        factor = y[p] / g[p, p]
+        for c in range(lanes.shape[1]):
+            place_vector(y, c, vector_at(y, c) - factor * get2(lanes, p, c))
+    for j in range(rank - 1, -1, -1):
+        p = int(np.real(order[j]))
+        factor = x[p] / g[p, p]
+        x[p] = factor * scales[p]
+        for i in range(j):
+            k = int(np.real(order[i]))
+            x[k] = x[k] - g[k, p] * factor
+    for j in range(rank, m):
+        x[int(np.real(order[j]))] = 0.0
+
+
+@outline
+def shorten(g, m, rank, scales, order, h, x, y):
+    """Replace `x` by the shortest vector with the same G x: its part in the range of G.
+
+    `h` (at least m, at least m) and `y` (m) are workspace.
+    """
+    # Columns of C = S^-1 L, with rows in the caller's order, span the range.
+    for i in range(m):
+        k = int(np.real(order[i]))
+        for j in range(rank):
+            p = int(np.real(order[j]))
+            h[k, j] = 0.0 if j > i or scales[k] == 0.0 else g[p, k] / (g[p, p] * scales[k])
+    for j in range(rank):  # modified Gram-Schmidt, twice for good measure
+        for _ in range(2):
+            for l in range(j):
+                total = h[0, l] * h[0, j]
+                for k in range(1, m):
+                    total = total + h[k, l] * h[k, j]
+                for k in range(m):
+                    h[k, j] = h[k, j] - total * h[k, l]
+        norm = h[0, j] * h[0, j]
+        for k in range(1, m):
+            norm = norm + h[k, j] * h[k, j]
+        norm = np.sqrt(norm)
+        for k in range(m):
+            h[k, j] = h[k, j] / norm
+        total = h[0, j] * x[0]
+        for k in range(1, m):
+            total = total + h[k, j] * x[k]
+        y[j] = total
+    for k in range(m):
+        total = 0.0 * x[k]
+        for j in range(rank):
+            total = total + h[k, j] * y[j]
+        x[k] = total
+
+
+#: Entries of the settings: gains of the rates and errors of loops, and the tolerance of the rank.
+RATE_GAIN, ERROR_GAIN, TOLERANCE = 0, 1, 2
+
+#: Entries of the report: rank, and the largest |A qdd + target| relative to its terms and to what they could be.
+RANK, RESIDUAL, REPORT_SIZE = 0, 1, 2
+
+# Rows of the table of vectors over the constraints, after those of `loops`.
+_TARGET, _MULTIPLIER, _STEP, _REST, _TERMS, _SCALE, _ORDER, _SPARE = range(VALUE_ROWS, VALUE_ROWS + 8)
+#: Number of those rows.
+VECTORS = VALUE_ROWS + 8
+
+#: A residual relative to its terms below which no further refinement is tried, and the number of corrections.
+_GOOD_RESIDUAL, _CORRECTIONS = 1e-14, 2
+
+
+@inline
+def project_lanes(rows, i, q, m, f):
+    """Return S^T (m, f) for wrenches in lanes, at one state."""
+    if rows[i, KIND] == AXIS:
+        return rows[i, AXIS_W] * m[2] + rows[i, AXIS_V] * f[2]
+    sw, sv = subspace(rows, i, q, get(q, 0))
+    return dot(sw, m) + dot(sv, f)
+
+
+@inline
+def sweep_inwards(rows, q, given, work, table, group, groups, support, first, count):
+    """Fill eight columns of E on the rows that `support` lists, leaves first. Columns of `table`: A, E, wrenches."""
+    mixed = given.shape[0] > 0
+    wrench = 2 * groups
+    for s in range(first, first + count):
+        i = int(support[s])
+        for k in range(6):
+            put2(table, i, wrench + k, 0.0)
+    for s in range(first, first + count):
+        i = int(support[s])
+        m, f = get3(table, i, wrench), get3(table, i, wrench + 3)
+        e = get2(table, i, group) + project_lanes(rows, i, q, m, f)
+        put2(table, i, groups + group, e)
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            if not (mixed and given[i - 1]):
+                x = e * (-get2(work, i, _D))
+                m, f = add(m, scale(x, get3(work, i, _UM))), add(f, scale(x, get3(work, i, _UF)))
+            if has_transform(rows, i):
+                m, f = wrench_out(get9(work, i, _R), get3(work, i, _P), m, f)
+            add3(table, parent, wrench, m)
+            add3(table, parent, wrench + 3, f)
+
+
+@inline
+def weigh(given, work, weights):
+    """Fill the inverses of D, zero where the acceleration is given."""
+    weights[0] = 0.0
+    for i in range(1, weights.shape[0]):
+        weights[i] = 0.0 if given.shape[0] > 0 and given[i - 1] else work[i, _D]
+
+
+@inline
+def sum_up(table, entries, groups, m, weights, support, g3):
+    """Fill the blocks of G = E^T D^-1 E on and above the diagonal."""
+    for k in range(m):
+        for c in range(groups):
+            put2(g3, k, c, 0.0)
+    first = groups
+    for group in range(groups):
+        for s in range(first, first + int(support[group])):
+            i = int(support[s])
+            for k in range(LANES * group, min(LANES * group + LANES, m)):
+                x = entries[i, LANES * groups + k] * weights[i]
+                if x != 0.0:
+                    for c in range(group, groups):
+                        put2(g3, k, c, get2(g3, k, c) + x * get2(table, i, groups + c))
+        first += int(support[group])
+
+
+@inline
+def put_rest(table, groups, support, qdd, vectors, counted):
+    """Fill what is left of A qdd + target = 0, and add, if `counted`, the sizes of its terms."""
+    first = groups
+    for c in range(groups):
+        rest, terms = vector_at(vectors, _TARGET * groups + c), vector_at(vectors, _TERMS * groups + c)
+        for s in range(first, first + int(support[c])):
+            i = int(support[s])
+            x = qdd[i - 1] * get2(table, i, c)
+            rest = rest + x
+            terms = terms + x * (2.0 * positive(x) - 1.0)
+        place_vector(vectors, _REST * groups + c, rest)
+        if counted:
+            place_vector(vectors, _TERMS * groups + c, terms)
+        first += int(support[c])
+
+
+@outline
+def constrained_state(
+    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
+    qdd_out, tau_out, multipliers, wrenches_out, report,
+    work, columns, weights, table, entries, g3, g, h, vectors, wrenches,
+):  # fmt: skip
+    """Evaluate one state; the arrays of the last line are workspace."""
+    n, m, ml = weights.shape[0] - 1, multipliers.shape[0], scalars.shape[0]
+    groups = g3.shape[1]
+    projected = tolerance >= 0.0
+    velocities_and_inertias(rows, q, tau if projected else qd, f_ext, work)
+    articulate(rows, q, qdd, tau, given, work)
+    weigh(given, work, weights)
+
+    for i in range(n + 1):
+        for k in range(2 * groups):
+            put2(table, i, k, 0.0)
+    if ml > 0:
+        loop_rows(rows, loops, scalars, q, qd, work, weights, columns, entries, vectors, wrenches)
+    for k in range(ml, m):
+        row, size, rate = k - ml, 0.0 * q[0], 0.0 * q[0]
+        for i in range(1, n + 1):
+            a = fixed[row, i - 1]
+            entries[i, k] = a
+            size = size + weights[i] * a * a
+            rate = rate + a * qd[i - 1]
+        vectors[SIZE, k] = size
+        vectors[RATE, k] = rate
+        vectors[ERROR, k] = fixed_values[row, 0]
+        vectors[BIAS, k] = fixed_values[row, 1]
+    error = 0.0
+    for k in range(m):
+        error = max(error, abs(vectors[ERROR, k]))
+    for k in range(m):
+        target = vectors[BIAS, k] + settings[RATE_GAIN] * vectors[RATE, k] + settings[ERROR_GAIN] * vectors[ERROR, k]
+        if projected:
+            target = vectors[ERROR, k] if error > tolerance else vectors[RATE, k]
+        vectors[_TARGET, k] = target
+        vectors[_MULTIPLIER, k] = 0.0
+        vectors[_TERMS, k] = abs(vectors[_TARGET, k])
+
+    first = groups
+    for group in range(groups):
+        count = int(support[group])
+        sweep_inwards(rows, q, given, work, table, group, groups, support, first, count)
+        first += count
+    sum_up(table, entries, groups, m, weights, support, g3)
+    rank = factorize(g, g3, m, vectors[SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
+
+    # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects the rest.
+    worst = 0.0
+    for attempt in range(_CORRECTIONS + 1):
+        if projected and attempt == 0:  # nothing moves by itself
+            for i in range(n):
+                qdd_out[i] = 0.0
+        else:
+            accelerate(rows, q, qdd, tau, given, work, qdd_out, tau_out)
+        put_rest(table, groups, support, qdd_out, vectors, attempt < 2)
+        if attempt > 0:
+            worst = 0.0
+            for k in range(m):
+                rest, terms = abs(vectors[_REST, k]), np.real(vectors[_TERMS, k])
+                if rest > worst * terms:
+                    worst = rest / terms
+            if worst <= _GOOD_RESIDUAL or attempt == _CORRECTIONS:
+                break
+        solve(g, g3, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
+        if rank > 0 and rank < m:
+            shorten(g, m, rank, vectors[_SCALE], vectors[_ORDER], h, vectors[_STEP], vectors[_SPARE])
+        for k in range(m):
+            vectors[_MULTIPLIER, k] = vectors[_MULTIPLIER, k] - vectors[_STEP, k]
+        for i in range(1, n + 1):
+            x = work[i, _E] * 0.0
+            for k in range(m):
+                x = x - entries[i, LANES * groups + k] * vectors[_STEP, k]
+            work[i, _E] = work[i, _E] - x if given.shape[0] > 0 and given[i - 1] else work[i, _E] + x
+
+    if worst > _GOOD_RESIDUAL:
+        # Near a singularity a row of A may be small altogether, and its violation of no account: measure it by what the
+        # terms could be, as for the rank.
+        motion, worst = 0.0, 0.0
+        for i in range(1, n + 1):
+            if np.real(weights[i]) > 0.0:
+                motion = motion + abs(qdd_out[i - 1]) ** 2 / np.real(weights[i])
+        for k in range(m):
+            rest = abs(vectors[_REST, k])
+            terms = np.real(vectors[_TERMS, k]) + np.sqrt(motion * np.real(vectors[SIZE, k]))
+            if rest > worst * terms:
+                worst = rest / terms
+
+    for k in range(m):
+        multipliers[k] = vectors[_MULTIPLIER, k]
+    for j in range(loops.shape[0]):
+        for c in range(6):
+            total = 0.0 * q[0]
+            for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
+                total = total + wrenches[k, c] * multipliers[k]
+            wrenches_out[j, c] = total
+    report[RANK] = error if projected else rank
+    report[RESIDUAL] = worst
+
+
+@inline
+def status_of(rows, given, qdd, multipliers, work):
+    """Return the status of one state, as the tree's forward dynamics do."""
+    if all_finite(qdd) and all_finite(multipliers):
+        return OK
+    for i in range(int(rows[0, N_V]), 0, -1):
+        if not (given.shape[0] > 0 and given[i - 1]) and np.isinf(work[i, _D]):
+            return SINGULAR + STATUS_STEP * i
+    return NOT_FINITE
+
 
 #: Numbers before the tables in the packed array of `constrained_dynamics`, and where among them the settings are, and
 #: how many numbers the result of a state has.

@@ -25,7 +25,7 @@ from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...model.model import Model
 from ...shown import pictures, shown
-from ...stewart.geometry.travel import TravelLeft
+from ...stewart.geometry.workspace import TravelLeft
 from ...texts import LARGEST
 from ..constraint_set import ConstraintSet
 from ..travel import constrained_travel_left

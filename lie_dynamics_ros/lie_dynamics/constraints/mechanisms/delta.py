@@ -16,7 +16,7 @@ from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
-from ..loop import Loop
+from ..kinds import Loop
 from .assemblies import Candidates, cosine_angle, six_legs
 from .base import (
     DOWN,

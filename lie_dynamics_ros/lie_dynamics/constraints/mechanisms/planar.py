@@ -15,7 +15,7 @@ from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
-from ..loop import Loop
+from ..kinds import Loop
 from .assemblies import Candidates, circles, real_roots, side_of
 from .base import DOWN, Mechanism, dimensions, disc, real_numbers, require_reach, rod, shifted, thirds
 

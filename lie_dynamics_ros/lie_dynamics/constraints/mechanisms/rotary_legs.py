@@ -15,7 +15,7 @@ from ...shown import shown
 from ...stewart import RotaryPlatform, StewartError, horn_directions
 from ...stewart.geometry.checks import as_joint_centres
 from ..constraint_set import ConstraintSet
-from ..loop import Loop
+from ..kinds import Loop
 from .assemblies import Candidates, six_legs
 from .base import DOWN, about_z, add_universal, dimensions, disc, placed, require_reach, rod, shifted
 from .six_legs import PointLegs

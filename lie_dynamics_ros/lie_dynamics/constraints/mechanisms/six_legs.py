@@ -20,8 +20,7 @@ from ...stewart import OffsetPlatform, RotaryPlatform, StewartPlatform, referenc
 from ...stewart.solvers.offset_legs import carried, distinct, found_from
 from ...stewart.solvers.reachability import longest_legs
 from ..constraint_set import ConstraintSet
-from ..cut_joints import perpendicular
-from ..loop import Loop
+from ..kinds import Loop, perpendicular
 from .assemblies import SEED, STARTS, Candidates, six_legs
 from .base import (
     DOWN,

@@ -15,7 +15,7 @@ from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
-from ..loop import Loop
+from ..kinds import Loop
 from .assemblies import Candidates, real_roots
 from .base import DOWN, STROKE, Mechanism, about_z, dimensions, disc, for_legs, placed, real_pose, rod, shifted, thirds
 

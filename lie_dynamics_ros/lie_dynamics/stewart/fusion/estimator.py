@@ -9,18 +9,71 @@ import numpy.typing as npt
 
 from ...arrays import Array, Mask
 from ...engine.fastcall.status import raise_if_rejected
-from ...lie import se3
+from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, points_of, require_legs
 from ..geometry.rotary_platform import RotaryPlatform
 from ..solvers.reachability import check_place
-from .judge import Judge
+from .fault_detector import FaultDetector
 from .kernels import motion as mk
 from .kernels.filter import model, project
+from .kernels.motion import E_DELAY, X_DELAY, X_P
+from .kernels.readings import ANGLE, INCLINATION, KIND, READING
 from .result import FusedPose
 from .samples import Belief, SensorModel
 from .sensors import DisplacementSensor, HornSensor, InertialSensor, allowed_repeats, number, vector
-from .start import RATES, fit
+
+#: Standard deviations at the start: w [rad/s], v [m/s], w' [rad/s^2], v' [m/s^2].
+RATES = (1.0, 1.0, 50.0, 10.0)
+_MAX_STEPS = 50
+
+
+def fit(
+    x: Array, constants: Array, geometry: Array, readings: Array, deviations: Array, names: Sequence[str]
+) -> Array:
+    """Move the pose in the state `x` to where it fits `readings` best, and return its covariance (6, 6).
+
+    Gauss-Newton from the pose in `x`, where NaN among the readings counts as none, and so do inclinations: nothing is
+    known of accelerations.
+
+    Raises
+    ------
+    StewartError : readings that do not hold the platform, or that no pose near fits; a sensor, by its name, that tells
+        nothing where the platform starts.
+    """
+    geometry[:, READING] = readings
+    known = np.flatnonzero(np.isfinite(readings) & (geometry[:, KIND] != INCLINATION))
+    angles = geometry[:, KIND] >= ANGLE
+    values, slopes = np.empty(len(geometry)), np.empty((len(geometry), E_DELAY + len(x) - X_DELAY))
+    weights = 1.0 / deviations[known]
+    for _ in range(_MAX_STEPS):
+        raise_if_rejected(model(x, constants, geometry, values, slopes))
+        blind = known[~np.isfinite(slopes[known]).all(axis=1)]
+        if blind.size:
+            raise StewartError(
+                f"{names[blind[0]]} measures nothing where the platform starts: its points meet, or lie along its axis"
+            )
+        matrix = slopes[known, :6] * weights[:, None]
+        off = readings - values
+        off[angles] = (off[angles] + np.pi) % (2.0 * np.pi) - np.pi
+        misfit = off[known] * weights
+        size = np.linalg.norm(matrix, axis=0)
+        usable = len(known) >= 6 and np.isfinite(matrix).all()
+        if not usable or np.linalg.cond(matrix / np.where(size > 0, size, 1)) > 1e9:
+            if len(known) >= 6 and np.abs(off[known]).max() > 1e-2:
+                break  # it has gone astray
+            raise StewartError(f"{len(known)} readings do not hold the platform where it starts, expected six that do")
+        step = np.linalg.lstsq(matrix, misfit, rcond=None)[0]
+        x[:9] = (so3.exp(step[:3]) @ x[:9].reshape(3, 3)).ravel()
+        x[X_P : X_P + 3] += step[3:]
+        inverse = np.linalg.inv(matrix.T @ matrix)
+        if step @ np.linalg.solve(inverse, step) < 1e-12:
+            left = misfit - matrix @ step
+            if np.abs(left).max() > 6.0 + 1e-3:
+                break
+            return np.asarray(inverse)
+    raise StewartError("no pose near the start fits the first readings: check them and the pose that was given")
+
 
 GYROSCOPE, ACCELEROMETER = "gyroscope", "accelerometer"
 #: Readings beyond are no numbers.
@@ -173,7 +226,7 @@ class StewartFusion:
         places = (GYROSCOPE, first + mk.GYRO), (ACCELEROMETER, first + mk.ACCEL)
         biases = {name: slice(place, place + 3) for name, place in places}
         settings = (*self._settings, belief, biases if imu is not None else {})
-        self._judge = Judge(self._model, self._channels, len(self._points), self._repeats, *settings)
+        self._detector = FaultDetector(self._model, self._channels, len(self._points), self._repeats, *settings)
 
     def update(
         self,
@@ -204,7 +257,7 @@ class StewartFusion:
         values, there = self._gather(readings, gyroscope, accelerometer, present)
         if not self._started:
             return self._start(values, dt, ages)
-        named, returned, disturbed = self._judge.take(values, there, dt, ages)
+        named, returned, disturbed = self._detector.take(values, there, dt, ages)
         return self._result(named, returned, disturbed)
 
     def _ages(self, age: npt.ArrayLike) -> Array:
@@ -250,7 +303,7 @@ class StewartFusion:
 
     def _start(self, values: Array, dt: float, ages: Array) -> FusedPose:
         """Find the pose of the first readings; what is not known of it yet is what `RATES` allow."""
-        count, belief = len(self._points), self._judge.belief
+        count, belief = len(self._points), self._detector.belief
         old = ages + [abs(s.delay) + s.delay_deviation for s in self._points]
         if self._inertial is not None:
             old += abs(self._inertial.delay) + self._inertial.delay_deviation
@@ -271,10 +324,10 @@ class StewartFusion:
         return self._result((), (), False)
 
     def _result(self, named: tuple[str, ...], returned: tuple[str, ...], disturbed: bool) -> FusedPose:
-        belief = self._judge.belief.copy()
+        belief = self._detector.belief.copy()
         if self._late:
             raise_if_rejected(project(belief.x, belief.covariance, self._model.constants))
-        left_out = dict(self._judge.left_out)
+        left_out = dict(self._detector.left_out)
         flags = disturbed, self._late, self._inertial is not None
         return FusedPose(belief.x, belief.covariance, left_out, named, returned, *flags)
 

@@ -1,7 +1,11 @@
-"""Workspace slices: which poses the leg limits allow, and how well conditioned they are."""
+"""Workspace slices: which poses the leg limits allow, and how well conditioned they are; and the travel left.
+
+`travel_left` is along and about each axis, before a leg's limit, its reach or a singularity.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -9,13 +13,153 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
+from ...errors import InputError
 from ...lie import se3, so3
 from ...shown import shown
 from ..errors import StewartError
-from .any_platform import PointJointed, require_legs
+from . import inverse_kinematics as ik
+from .any_platform import Platform, PointJointed, require_legs
+from .checks import N_LEGS
 from .inverse_kinematics import as_pose
+from .offset_platform import OffsetPlatform
 from .rotary_platform import RotaryPlatform
-from .travel import motors_and_volumes
+
+#: Furthest that is looked at [m, rad]; places looked at on the way there, and within each step that ends it.
+FURTHEST, PLACES, CLOSER = (1.0, np.pi), 50, 8
+#: How often the step that ends the way is looked at more closely.
+_CLOSER_LOOKS = 10
+AXES = ("x", "y", "z", "about x", "about y", "about z")
+REACH, SINGULARITY = "reach", "singularity"
+
+
+@dataclass(frozen=True, eq=False)
+class TravelLeft:
+    """Travel left at one configuration.
+
+    Attributes
+    ----------
+    axes : tuple of str
+        "x", "y", "z", and "about x", ... where the output is a pose; all through the platform's origin, parallel to
+        the base's.
+    backwards, forwards : ndarray, shape (n,)
+        How far the platform can go along or about each alone [m, rad], at least zero.
+    reasons : tuple of (str, str)
+        What ends either way: a motor's name, "reach", "singularity", or "" where nothing does as far as was looked.
+    """
+
+    axes: tuple[str, ...]
+    backwards: Array
+    forwards: Array
+    reasons: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        ends = zip(self.axes, self.backwards, self.forwards, self.reasons, strict=True)
+        return "; ".join(
+            f"{axis} -{low:.3g} ({before or 'free'}) to +{high:.3g} ({after or 'free'})"
+            for axis, low, high, (before, after) in ends
+        )
+
+
+def displaced(pose: Array, axis: int, distance: npt.ArrayLike) -> Array:
+    """Return a pose (4, 4) moved along, or turned about, one of `AXES` by distances (...,) [m, rad], (..., 4, 4)."""
+    step = np.asarray(distance, dtype=np.float64)[..., None] * np.eye(3)[axis % 3]
+    if axis < len(AXES) // 2:
+        return np.asarray(se3.from_parts(pose[:3, :3], pose[:3, 3] + step))
+    return np.asarray(se3.from_parts(so3.exp(step) @ pose[:3, :3], pose[:3, 3]))
+
+
+def travel_left(
+    platform: Platform,
+    pose: npt.ArrayLike,
+    positions: npt.ArrayLike | None = None,
+    *,
+    limits: npt.ArrayLike | None = None,
+    names: Sequence[str] = ("leg 1", "leg 2", "leg 3", "leg 4", "leg 5", "leg 6"),
+    axes: Sequence[str] = AXES,
+    looks: int = _CLOSER_LOOKS,
+) -> TravelLeft:
+    """Return how far a platform can go along and about each axis from a pose, the others as they are.
+
+    Looked for at 50 places, up to 1 m and half a turn; the step to the first that is forbidden is looked at again
+    `looks` times, each time in eight parts. A singularity is where the determinant of the Jacobian has the other sign.
+    What begins and ends between two places is not seen.
+
+    Parameters
+    ----------
+    platform : StewartPlatform, OffsetPlatform or RotaryPlatform
+    pose : array-like, shape (4, 4)
+    positions : array-like, shape (6,), optional
+        Angles of rotary legs at the pose [rad], which select how each is bent; by default as at home.
+    limits : array-like, shape (6, 2), optional
+        Limits of the motors [m] or [rad]; the platform's when left out.
+    names : sequence of str
+        Of the motors, for reasons.
+    axes : sequence of str
+        Those that are wanted, of `AXES`.
+    looks : int
+        How often the step that ends a way is looked at more closely.
+
+    Raises
+    ------
+    InputError
+        For no pose, or an invalid axis.
+    """
+    T = np.asarray(se3.check(ik.as_pose(pose), "pose").real)
+    bends = None
+    if isinstance(platform, RotaryPlatform):
+        bends = platform.bends
+        if positions is not None:
+            bends = _bends(platform, T, ik.as_vector(positions, N_LEGS, "positions"))
+    unknown = [axis for axis in axes if axis not in AXES]
+    if unknown:
+        raise InputError(f"axes: each of {', '.join(AXES)} is expected, got {unknown[0]!r}", name="axes")
+    low, high = np.transpose(platform.motor_limits if limits is None else np.asarray(limits, dtype=np.float64))
+    sign = np.sign(motors_and_volumes(platform, T, bends)[1])
+    lanes = np.array([AXES.index(axis) for axis in axes]).repeat(2)  # each axis backwards, then forwards
+    good, bad = np.zeros(len(lanes)), np.array(FURTHEST)[lanes // 3] * np.tile((-1.0, 1.0), len(axes))
+    reasons = [""] * len(lanes)
+    for look in range(looks + 1):
+        count = CLOSER if look else PLACES
+        places = good[:, None] + (bad - good)[:, None] * np.arange(count + 1) / count
+        poses = np.array([displaced(T, axis, way) for axis, way in zip(lanes, places, strict=True)])
+        motors, volumes = motors_and_volumes(platform, poses, bends)
+        margins = np.minimum(motors - low, high - motors)
+        least, worst = margins.min(axis=-1), margins.argmin(axis=-1)
+        out, crossed = np.asarray(np.isnan(least + volumes)), ~(volumes * sign > 0.0)
+        forbidden = np.asarray(out | (least < 0.0) | crossed)
+        for lane in np.flatnonzero(forbidden.any(axis=1)):
+            k = int(forbidden[lane].argmax())
+            limit = least[lane, k] < 0.0
+            reasons[lane] = REACH if out[lane, k] else names[worst[lane, k]] if limit else SINGULARITY
+            good[lane], bad[lane] = places[lane, max(k - 1, 0)], places[lane, k]
+        if not look:  # nothing ends these ways
+            free = ~forbidden.any(axis=1)
+            good[free] = bad[free]
+    ways = np.abs(good).reshape(-1, 2)
+    return TravelLeft(tuple(axes), ways[:, 0], ways[:, 1], tuple(zip(reasons[::2], reasons[1::2], strict=True)))
+
+
+def motors_and_volumes(
+    platform: Platform, poses: Array, bends: npt.NDArray[np.int64] | None
+) -> tuple[Array, Array]:
+    """Return positions of the motors (..., 6), NaN out of reach, and determinants (...,) of the legs' Jacobian."""
+    if isinstance(platform, RotaryPlatform):
+        both = platform.leg_angles(poses)
+        there = np.where(bends == 1, both[..., 1, :], both[..., 0, :])
+        matrix = ik.jacobian(platform.tips(np.nan_to_num(there)), platform.platform_points, poses)
+        return there, np.linalg.det(matrix)
+    if isinstance(platform, OffsetPlatform):
+        legs, matrix, good = platform.told(poses)
+        whole = np.asarray(good.all(axis=-1))
+        return np.where(good, legs, np.nan), np.linalg.det(np.where(whole[..., None, None], matrix, np.eye(N_LEGS)))
+    return platform.leg_lengths(poses), np.linalg.det(platform.jacobian(poses))
+
+
+def _bends(platform: RotaryPlatform, pose: Array, angles: Array) -> npt.NDArray[np.int64]:
+    """Return which of `leg_angles` each leg has at angles (6,) in a pose."""
+    gaps = np.abs(np.angle(np.exp(1j * (platform.leg_angles(pose) - angles))))
+    return np.asarray(np.nan_to_num(gaps, nan=np.inf).argmin(axis=0))
+
 
 Coordinate = Literal["x", "y", "z", "roll", "pitch", "yaw"]
 _COORDINATES = get_args(Coordinate)

@@ -13,8 +13,7 @@ from ...lie import se3, so3
 from ..geometry.any_platform import PointJointed
 from ..geometry.platform import StewartPlatform
 from .kernels import tracker as tk
-from .kernels.approach import time_to_singularity
-from .kernels.covariance import covariances
+from .kernels.covariance import covariances, time_to_singularity
 from .reach import PoseCandidates
 from .status import BLAME_A_LEG, STATUS_OF_CODE, TrackingError, TrackingStatus
 

@@ -19,8 +19,7 @@ from ..solvers.kernels import turning
 from ..solvers.memory import as_max_steps, new_memory, put_at, read_pose
 from .kernels import tracker as tk
 from .kernels.tracker import update as _update
-from .reach import decide
-from .reach_search import Anchor
+from .reach import Anchor, decide
 from .result import TrackedPath, TrackedPose
 
 # Results of single updates lie in blocks of this many rows; a block lives as long as a result that looks at it.

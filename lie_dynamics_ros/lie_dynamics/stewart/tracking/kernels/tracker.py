@@ -58,7 +58,7 @@ from ...solvers.kernels.turning import (
     turned_step,
 )
 from .path_following import ARRIVED, AT_SINGULARITY, follow_core
-from .reach import drop_anchor, only_pose_in_reach
+from .reach_search import drop_anchor, only_pose_in_reach
 
 Rows = npt.NDArray[np.int64]
 

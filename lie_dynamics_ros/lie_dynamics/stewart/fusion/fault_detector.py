@@ -1,10 +1,13 @@
-"""Acceptance of sensors: the filter with its last samples, and the evidence against each sensor."""
+"""Acceptance of sensors: the filter with its last samples, and the evidence against each sensor.
+
+`NoFault` is the other explanation where a sensor was left out: the motion was disturbed, no sensor failed.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +16,63 @@ import numpy.typing as npt
 from ...arrays import Array, Mask
 from ..errors import StewartError
 from .kernels.filter import INFORMATION, PERSISTENCE, SUPPORT
-from .no_fault import TOO_FAR, NoFault
 from .result import DISAGREES, NOT_FINITE, STUCK, Fault
 from .samples import ROOMS, Belief, Sample, SensorModel
+
+#: Readings fit together when their chi-square is within so many standard deviations of its mean.
+TOO_FAR = 6.0
+#: How many times the jerk of its model a disturbed motion may have, in small steps: more than it needs is unlikely.
+_ROOMS = (10.0, 30.0, 100.0, 300.0, 1000.0)
+
+
+class NoFault:
+    """An estimate beside that of the judge, which goes on with all sensors that it was about to leave out.
+
+    Where a sample does not fit, the motion is given room. A hit passes, and all fits again; a faulty sensor has no such
+    excuse, since a motion that explains it is far from likely.
+
+    Parameters
+    ----------
+    model : takes the steps.
+    belief : from before the readings that speak against a sensor.
+    spent : what the judge's own estimate had cost until then.
+    length : samples that are kept.
+
+    Attributes
+    ----------
+    freed : names of sensors that are used here only.
+    history : the last beliefs, with the sample that each was taken on with, and its cost.
+    cost : of all samples.
+    calm, taken : samples in a row that fit, and all samples.
+    """
+
+    def __init__(self, model: SensorModel, belief: Belief, spent: float, length: int) -> None:
+        self._model, self.belief, self.spent = model, belief.copy(), spent
+        self.freed: set[str] = set()
+        self.history: deque[tuple[Belief, Sample, float]] = deque(maxlen=length)
+        self.cost, self.calm, self.taken = 0.0, 0, 0
+
+    def take(self, samples: Iterable[Sample]) -> bool:
+        """Take samples, whose `use` are the readings that count here; return whether the numbers still hold."""
+        for sample in samples:
+            tries = []
+            for room in (1.0, *_ROOMS):
+                belief, given = self.belief.copy(), sample.without(slice(0), room)
+                cost = self._model.step(belief, given, self._model.no_bank)
+                if not math.isnan(cost):
+                    tries.append((self._model.neutral(cost), belief, given))
+                if room == 1.0 and tries and self._model.fits(TOO_FAR):
+                    break
+            if not tries:
+                return False
+            cost, belief, given = min(tries, key=lambda one: one[0])
+            self.history.append((self.belief, given, cost))
+            self.belief = belief
+            self.cost += cost
+            self.taken += 1
+            self.calm = self.calm + 1 if given.room == 1.0 else 0
+        return True
+
 
 #: A reading within so many standard deviations of what is expected agrees.
 _AGREES = 3.0
@@ -28,7 +85,7 @@ _LONGEST = 50
 _SURE, _SHARPER = 3.0, 10.0
 
 
-class Judge:
+class FaultDetector:
     """Takes samples with the sensors that are accepted, and finds out which these are.
 
     Parameters
@@ -72,7 +129,7 @@ class Judge:
         self._bank = np.zeros((window, m, n)), np.zeros((window, m, 2))
         self._count, self._begun = 0, np.zeros(window, dtype=np.int64)
         self._last, self._same = np.full(m, np.nan), np.ones(m, dtype=np.int64)
-        self._furthest, self._judged = np.zeros(m), np.zeros((3, m))
+        self._furthest, self._detectord = np.zeros(m), np.zeros((3, m))
         self._streak = dict.fromkeys(channels, 0)
         self._heard, self._lapse = np.zeros(n_points), np.full(n_points, PERSISTENCE)
 
@@ -133,7 +190,7 @@ class Judge:
             return False
         for name in out:
             del self.left_out[name]
-        self.belief, self._history, self._judged = other.belief, other.history, self._model.judged.copy()
+        self.belief, self._history, self._detectord = other.belief, other.history, self._model.judged.copy()
         self._spent += other.cost - faults
         self._begin_evidence()
         return True
@@ -181,7 +238,7 @@ class Judge:
         cost = self._model.neutral(cost)
         self._history.append((before, sample, cost))
         self._spent += cost
-        self._judged = self._model.judged.copy()
+        self._detectord = self._model.judged.copy()
 
     def _statistics(self) -> Array:
         """Return how well a constant error of each reading since each slot began explains the innovations, squared."""
@@ -258,7 +315,7 @@ class Judge:
         Legs determine accelerations too vaguely to confirm an IMU. Its bias counts as unknown again instead, as far
         as at the start and as vague as the agreement was: what this forgives is not accepted.
         """
-        innovations, variances, shares = self._judged
+        innovations, variances, shares = self._detectord
         agree = innovations**2 <= _AGREES**2 * variances
         agree &= (self._repeats == 0) | (self._same < self._repeats)
         off = np.where(there & np.isfinite(innovations), np.abs(innovations), 0.0)
