@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..lie_dynamics.arrays import Array
-from ..lie_dynamics.html_report import picture, table, write_page
+from ..lie_dynamics.shown import picture, table, write_page
 from ..lie_dynamics.stewart import MeasuredCalibration, PlannedPoses
 from ..lie_dynamics.stewart.calibration.parameters import all_points
 from ..lie_dynamics.stewart.plots import new_figure, plot_platform

@@ -33,25 +33,21 @@ _HOMES = {
     "model": "Model ModelBuilder joint_types",
     "optimal": "MotionCost optimal_motion torque_optimal_motion",
     "stewart": "StewartPlatform StewartTracker assembly_modes solve_forward_kinematics",
-    "dynamics.external": "external_wrench",
     "dynamics.derivatives.forward_derivatives": "forward_dynamics_derivatives hybrid_dynamics_derivatives",
-    "dynamics.forward_dynamics": "forward_dynamics hybrid_dynamics",
+    "dynamics.forward_dynamics": "forward_dynamics hybrid_dynamics solve_mass_matrix",
     "dynamics.derivatives.inverse_derivatives": (
-        "bias_force_derivatives gravity_force_derivatives inverse_dynamics_derivatives"
+        "bias_force_derivatives gravity_force_derivatives inverse_dynamics_derivatives torque_regressor"
     ),
     "dynamics.inverse_dynamics": "inverse_dynamics",
     "dynamics.joint_friction": "JointFriction",
-    "dynamics.jacobians": "jacobian jacobian_rate",
-    "dynamics.kinematics": "forward_kinematics frame_pose",
+    "dynamics.kinematics": "external_wrench forward_kinematics frame_pose jacobian jacobian_rate",
     "dynamics.mass_matrix": "bias_force coriolis_matrix gravity_force mass_matrix mass_matrix_rate",
-    "dynamics.mass_matrix_solution": "solve_mass_matrix",
     "dynamics.motion": (
         "body_accelerations body_velocities center_of_mass centroidal_momentum_matrix kinetic_energy "
         "momentum potential_energy total_mass"
     ),
     "dynamics.derivatives.momentum_derivatives": "center_of_mass_derivatives centroidal_momentum_derivatives",
     "dynamics.derivatives.parameters": "Parameter",
-    "dynamics.derivatives.regressor": "torque_regressor",
     "dynamics.derivatives.second_derivatives": (
         "forward_dynamics_second_derivatives hybrid_dynamics_second_derivatives inverse_dynamics_second_derivatives"
     ),

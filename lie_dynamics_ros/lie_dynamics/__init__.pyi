@@ -53,10 +53,10 @@ from .dynamics.derivatives.inverse_derivatives import (
     bias_force_derivatives,
     gravity_force_derivatives,
     inverse_dynamics_derivatives,
+    torque_regressor,
 )
 from .dynamics.derivatives.momentum_derivatives import center_of_mass_derivatives, centroidal_momentum_derivatives
 from .dynamics.derivatives.parameters import Parameter
-from .dynamics.derivatives.regressor import torque_regressor
 from .dynamics.derivatives.second_derivatives import (
     forward_dynamics_second_derivatives,
     hybrid_dynamics_second_derivatives,
@@ -67,14 +67,11 @@ from .dynamics.derivatives.sensitivity import (
     hybrid_dynamics_sensitivity,
     inverse_dynamics_sensitivity,
 )
-from .dynamics.external import external_wrench
-from .dynamics.forward_dynamics import forward_dynamics, hybrid_dynamics
+from .dynamics.forward_dynamics import forward_dynamics, hybrid_dynamics, solve_mass_matrix
 from .dynamics.inverse_dynamics import inverse_dynamics
-from .dynamics.jacobians import jacobian, jacobian_rate
 from .dynamics.joint_friction import JointFriction
-from .dynamics.kinematics import forward_kinematics, frame_pose
+from .dynamics.kinematics import external_wrench, forward_kinematics, frame_pose, jacobian, jacobian_rate
 from .dynamics.mass_matrix import bias_force, coriolis_matrix, gravity_force, mass_matrix, mass_matrix_rate
-from .dynamics.mass_matrix_solution import solve_mass_matrix
 from .dynamics.motion import (
     body_accelerations,
     body_velocities,

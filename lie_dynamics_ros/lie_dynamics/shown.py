@@ -1,15 +1,21 @@
-"""Display of models and results: `repr` on a few lines, tables in notebooks, and pictures."""
+"""Display of models and results: `repr` on a few lines, tables in notebooks, pictures, and reports of these."""
 
 from __future__ import annotations
 
+import base64
 import html
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from importlib import import_module
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from .files import write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,6 +24,11 @@ MOST_NUMBERS = 8
 """Larger arrays are shown by their shapes."""
 LONGEST = 160
 """Characters of what else there is."""
+_STYLE = (
+    "body{font:15px/1.5 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}"
+    "table{border-collapse:collapse;margin:1em 0}td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd}"
+    "td:first-child,th:first-child{text-align:left}img{max-width:100%}.bad{color:#a00}"
+)
 _Class = TypeVar("_Class", bound=type)
 
 
@@ -51,11 +62,12 @@ class Drawn:
         return figure
 
 
-def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in HTML; all texts are escaped."""
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """Return a table in HTML, with a caption where it is not empty; all texts are escaped."""
+    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     top = "".join(f"<th>{html.escape(word)}</th>" for word in head)
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{html.escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table>{above}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def value_text(value: Any) -> str:
@@ -83,4 +95,22 @@ def _text(self: Any) -> str:
 
 
 def _table(self: Any) -> str:
-    return table(type(self).__name__, ("", "value"), _parts(self))
+    return table(("", "value"), _parts(self), type(self).__name__)
+
+
+def write_page(path: str | PathLike[str], title: str, parts: Sequence[str]) -> Path:
+    """Write a page of parts that are HTML, make its folder where it is missing, and return the path."""
+    target = Path(path)
+    head = f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>{html.escape(title)}</title>"
+    write_file(target, head + f"<style>{_STYLE}</style>" + "\n".join(parts) + "</html>\n")
+    return target
+
+
+def picture(figure: Figure, name: str) -> str:
+    """Return a picture, inside the page; `name` stands where pictures are not shown."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    file = BytesIO()
+    FigureCanvasAgg(figure)
+    figure.savefig(file, format="png", dpi=80, metadata={"Software": None})
+    return f"<img alt='{html.escape(name)}' src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"

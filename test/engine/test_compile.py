@@ -8,8 +8,8 @@ import pytest
 from support.sample_trees import chain, to_model
 
 from lie_dynamics_ros.lie_dynamics import forward_kinematics, inverse_dynamics
+from lie_dynamics_ros.lie_dynamics.dynamics.inputs import NO_WRENCH
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as kernels
-from lie_dynamics_ros.lie_dynamics.dynamics.plain import NO_WRENCH
 from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED, KERNELS, inline, kernel
 
 

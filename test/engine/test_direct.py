@@ -34,9 +34,9 @@ from lie_dynamics_ros.lie_dynamics import (
     torque_regressor,
 )
 from lie_dynamics_ros.lie_dynamics.control.slotine_li import slotine_li_regressor
+from lie_dynamics_ros.lie_dynamics.dynamics.inputs import NO_WRENCH
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import gravity as gravity_kernels
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as kernels
-from lie_dynamics_ros.lie_dynamics.dynamics.plain import NO_WRENCH
 from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
 from lie_dynamics_ros.lie_dynamics.engine.fastcall import layout
 from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, reference_platform

@@ -10,8 +10,7 @@ import yaml
 
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, DescriptionError, Model, StewartPlatform
 from lie_dynamics_ros.lie_dynamics.stewart import StewartError
-from lie_dynamics_ros.lie_dynamics.yaml_sections import read_section
-from lie_dynamics_ros.lie_dynamics.yaml_text import MAX_DEPTH, MAX_SIZE
+from lie_dynamics_ros.lie_dynamics.yaml_sections import MAX_DEPTH, MAX_SIZE, read_section
 
 MODEL = Model.from_urdf(
     '<robot name="r"><link name="a"/><link name="b"/><link name="1"/><joint name="j" type="revolute"><parent link="a"/>'

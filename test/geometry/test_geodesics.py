@@ -26,7 +26,7 @@ from lie_dynamics_ros.lie_dynamics.closed_form import (
 from lie_dynamics_ros.lie_dynamics.geometry import curvature_map
 from lie_dynamics_ros.lie_dynamics.geometry.geodesics import path_energy
 from lie_dynamics_ros.lie_dynamics.geometry.plots import plot_curvature_map, plot_geodesics, save_figure
-from lie_dynamics_ros.lie_dynamics.reference.inertial_regressor import parameters
+from lie_dynamics_ros.lie_dynamics.reference.ploen import parameters
 
 
 def planar_arm(links):

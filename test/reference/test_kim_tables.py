@@ -10,14 +10,14 @@ from support.sample_trees import JOINTS, around, chain, to_model
 
 from lie_dynamics_ros.lie_dynamics import DescriptionError, InputError, ModelBuilder, SpatialInertia, joint_types
 from lie_dynamics_ros.lie_dynamics.lie import inertial_parameters
-from lie_dynamics_ros.lie_dynamics.reference import kim_parameter
+from lie_dynamics_ros.lie_dynamics.reference import kim_derivatives
 from lie_dynamics_ros.lie_dynamics.reference.kim_bodies import robot_at
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_2 import inverse_dynamics
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_3 import forward_dynamics
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_4 import hybrid_dynamics
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_5 import inverse_dynamics_derivative
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_6 import forward_dynamics_derivative
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_7 import hybrid_dynamics_derivative
+from lie_dynamics_ros.lie_dynamics.reference.kim_derivatives import (
+    forward_dynamics_derivative,
+    hybrid_dynamics_derivative,
+    inverse_dynamics_derivative,
+)
+from lie_dynamics_ros.lie_dynamics.reference.kim_dynamics import forward_dynamics, hybrid_dynamics, inverse_dynamics
 
 STEP = 1e-30
 WITH_SLOPES = ["revolute", "helical", "universal", "planar", "composite", "spherical", "free"]
@@ -71,14 +71,14 @@ def test_tables_5_6_and_7(kind, rng):
     model, n = to_model(tree), tree.nv
     q, qd, qdd, tau, f = state_of(tree, rng)
     robot, units, M = robot_at(model, q, qd, f), np.eye(n), tree.mass_matrix(q)
-    parameters = [kim_parameter.along_coordinate(robot, k) for k in range(n)]
-    parameters += [kim_parameter.along_rate(robot, k) for k in range(n)]
+    parameters = [kim_derivatives.along_coordinate(robot, k) for k in range(n)]
+    parameters += [kim_derivatives.along_rate(robot, k) for k in range(n)]
     for name in ("dqdd", "dtau"):
         for unit in units:
-            parameters.append(kim_parameter.Slopes.none(robot))
+            parameters.append(kim_derivatives.Slopes.none(robot))
             setattr(parameters[-1], name, unit)
     unit_inertias = inertial_parameters.generalized_inertia(np.eye(10))
-    parameters += [kim_parameter.along_inertia(robot, k % model.n_bodies, k) for k in range(10)]
+    parameters += [kim_derivatives.along_inertia(robot, k % model.n_bodies, k) for k in range(10)]
     for given in (np.ones(n, bool), np.zeros(n, bool), split(model, rng)):
         run = hybrid_dynamics(model, q, qd, qdd, tau, given, f)
         a = tree.hybrid_dynamics(q, qd, qdd, tau, given, f)[0]
@@ -122,7 +122,7 @@ def test_refused(rng):
     with pytest.raises(InputError, match="booleans"):
         hybrid_dynamics(model, x, x, x, x, [1, 0, 0, 1])
     with pytest.raises(InputError, match="joint custom_rail 2"):
-        kim_parameter.along_coordinate(robot_at(model, x, x), 3)
+        kim_derivatives.along_coordinate(robot_at(model, x, x), 3)
     body = SpatialInertia(1.0, [1.0, 0.0, 0.0], np.eye(3))
     builder = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=body, armature=2.0)
     builder.add("b", "a", joint_types.revolute(), inertia=body, mimic=("a", 2.0, 0.0))

@@ -21,11 +21,13 @@ from lie_dynamics_ros.lie_dynamics import (
     inverse_dynamics_sensitivity,
     mass_matrix,
 )
-from lie_dynamics_ros.lie_dynamics.reference import kim_parameter, kim_table_2, kim_table_3, kim_table_4
+from lie_dynamics_ros.lie_dynamics.reference import kim_derivatives, kim_dynamics
 from lie_dynamics_ros.lie_dynamics.reference.kim_bodies import robot_at
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_5 import inverse_dynamics_derivative
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_6 import forward_dynamics_derivative
-from lie_dynamics_ros.lie_dynamics.reference.kim_table_7 import hybrid_dynamics_derivative
+from lie_dynamics_ros.lie_dynamics.reference.kim_derivatives import (
+    forward_dynamics_derivative,
+    hybrid_dynamics_derivative,
+    inverse_dynamics_derivative,
+)
 
 WITH_SLOPES = [kind for kind in JOINTS if not kind.startswith("custom")]
 
@@ -57,15 +59,12 @@ def test_tables_2_3_and_4(robot, rng):
     model = robot(rng)
     q, qd, qdd, tau, f = state_of(model, rng)
     M = mass_matrix(model, q)
-    assert (
-        relative(inverse_dynamics(model, q, qd, qdd, f), kim_table_2.inverse_dynamics(model, q, qd, qdd, f).tau) < 1e-12
-    )
-    assert (
-        in_forces(M, forward_dynamics(model, q, qd, tau, f), kim_table_3.forward_dynamics(model, q, qd, tau, f).qdd)
-        < 1e-11
-    )
+    run = kim_dynamics.inverse_dynamics(model, q, qd, qdd, f)
+    assert relative(inverse_dynamics(model, q, qd, qdd, f), run.tau) < 1e-12
+    run = kim_dynamics.forward_dynamics(model, q, qd, tau, f)
+    assert in_forces(M, forward_dynamics(model, q, qd, tau, f), run.qdd) < 1e-11
     for given in masks(model, rng):
-        run = kim_table_4.hybrid_dynamics(model, q, qd, qdd, tau, given, f)
+        run = kim_dynamics.hybrid_dynamics(model, q, qd, qdd, tau, given, f)
         found = hybrid_dynamics(model, q, qd, qdd, tau, given, f)
         assert in_forces(M, found[0], run.qdd) < 1e-11
         assert relative(found[1], run.tau) < 1e-9  # condition of the mass matrix
@@ -76,17 +75,17 @@ def parameters(model, robot, rng):
     n, found = model.nv, []
 
     def add(parameter, **slopes):
-        found.append((parameter, replace(kim_parameter.Slopes.none(robot), **slopes)))
+        found.append((parameter, replace(kim_derivatives.Slopes.none(robot), **slopes)))
 
     def one(k, value, width=(6,)):
         rows = np.zeros((model.n_bodies, *width))
         rows[k] = value
         return rows
 
-    found += [(Parameter.q(k), kim_parameter.along_coordinate(robot, k)) for k in range(n)]
-    found += [(Parameter.qd(k), kim_parameter.along_rate(robot, k)) for k in range(n)]
+    found += [(Parameter.q(k), kim_derivatives.along_coordinate(robot, k)) for k in range(n)]
+    found += [(Parameter.qd(k), kim_derivatives.along_rate(robot, k)) for k in range(n)]
     bodies = range(model.n_bodies)
-    found += [(Parameter.inertia(k, 3 * k % 10), kim_parameter.along_inertia(robot, k, 3 * k % 10)) for k in bodies]
+    found += [(Parameter.inertia(k, 3 * k % 10), kim_derivatives.along_inertia(robot, k, 3 * k % 10)) for k in bodies]
     for unit in np.eye(n):
         add(Parameter.custom(dqdd=unit), dqdd=unit)
         add(Parameter.custom(dtau=unit), dtau=unit)
@@ -109,20 +108,20 @@ def test_tables_5_6_and_7(seed):
     def same_accelerations(found, expected):
         assert np.abs((found - expected) @ M).max() <= 1e-10 * (np.abs(expected) @ np.abs(M)).max()
 
-    run = kim_table_2.inverse_dynamics(model, q, qd, qdd, f)
+    run = kim_dynamics.inverse_dynamics(model, q, qd, qdd, f)
     expected = np.array([inverse_dynamics_derivative(run, p) for p in slopes])
     assert relative(inverse_dynamics_sensitivity(model, q, qd, qdd, wanted, f), expected) < 1e-12
     whole = inverse_dynamics_derivatives(model, q, qd, qdd, f)
     assert relative(np.concatenate([whole.dq, whole.dqd], axis=1).T, expected[: 2 * n]) < 1e-12
 
-    run = kim_table_3.forward_dynamics(model, q, qd, tau, f)
+    run = kim_dynamics.forward_dynamics(model, q, qd, tau, f)
     expected = np.array([forward_dynamics_derivative(run, p) for p in slopes])
     same_accelerations(forward_dynamics_sensitivity(model, q, qd, tau, wanted, f), expected)
     whole = forward_dynamics_derivatives(model, q, qd, tau, f)
     same_accelerations(np.concatenate([whole.dq, whole.dqd], axis=1).T, expected[: 2 * n])
 
     for given in masks(model, rng):
-        run = kim_table_4.hybrid_dynamics(model, q, qd, qdd, tau, given, f)
+        run = kim_dynamics.hybrid_dynamics(model, q, qd, qdd, tau, given, f)
         # What is not given does not change by itself.
         own = [replace(p, dqdd=p.dqdd * given, dtau=p.dtau * ~given) for p in slopes]
         dqdd, dtau = (np.array(x) for x in zip(*(hybrid_dynamics_derivative(run, p) for p in own), strict=True))

@@ -6,7 +6,7 @@ from scipy.linalg import expm
 from stewart_oracle import STATES, derivatives, lengths, random_pose, rotation
 
 from lie_dynamics_ros.lie_dynamics.lie import se3
-from lie_dynamics_ros.lie_dynamics.reference import stewart_legs, stewart_solvers
+from lie_dynamics_ros.lie_dynamics.reference import stewart_solvers
 from lie_dynamics_ros.lie_dynamics.stewart import leg_length_second_derivatives, reference_platform
 from lie_dynamics_ros.lie_dynamics.stewart.study import paper
 
@@ -46,13 +46,13 @@ def test_lie_derivatives_of_the_legs(rng):
     """(22)-(24) against complex steps, (13) against Cauchy's integral along straight twists."""
     for _ in range(3):
         T = cm(random_pose(rng))
-        assert np.abs(stewart_legs.residual(A, B, L, T) - squares(T) + L**2).max() < 1e-10
+        assert np.abs(stewart_solvers.residual(A, B, L, T) - squares(T) + L**2).max() < 1e-10
         small = [np.eye(4) + 1j * STEP * se3.hat(e) for e in np.eye(6)]
-        for J, moved in ((stewart_legs.body_jacobian(A, B, T), [T @ e for e in small]),
-                         (stewart_legs.spatial_jacobian(A, B, T), [e @ T for e in small])):  # fmt: skip
+        for J, moved in ((stewart_solvers.body_jacobian(A, B, T), [T @ e for e in small]),
+                         (stewart_solvers.spatial_jacobian(A, B, T), [e @ T for e in small])):  # fmt: skip
             expected = np.array([squares(x).imag / STEP for x in moved]).T
             assert np.abs(J - expected).max() < 1e-12 * np.abs(expected).max()
-        H, J = stewart_legs.second_derivatives(A, B, T), stewart_legs.body_jacobian(A, B, T)
+        H, J = stewart_solvers.second_derivatives(A, B, T), stewart_solvers.body_jacobian(A, B, T)
         for x in rng.normal(size=(3, 6)):
             _, first, second = derivatives(lambda z, T=T, x=x: squares(T @ expm(z * se3.hat(x))))
             assert np.abs(J @ x - first).max() < 1e-10 * np.abs(first).max()
@@ -67,7 +67,7 @@ def test_second_derivatives_of_the_library(rng):
     J, measured = PLATFORM.jacobian(pose), PLATFORM.leg_lengths(pose)
     own = leg_length_second_derivatives(PLATFORM, pose)
     expected = 2.0 * (np.einsum("ij,ik->ijk", J, J) + measured[:, None, None] * own)
-    found = stewart_legs.second_derivatives(PLATFORM.base_points, PLATFORM.platform_points, pose)
+    found = stewart_solvers.second_derivatives(PLATFORM.base_points, PLATFORM.platform_points, pose)
     found = 0.5 * (found + np.swapaxes(found, 1, 2))
     assert np.abs(found - expected).max() < 1e-13 * np.abs(expected).max()
 

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.jacobians import jacobian
-from ..dynamics.kinematics import forward_kinematics, frame_pose
+from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
 from ..model.model import Model

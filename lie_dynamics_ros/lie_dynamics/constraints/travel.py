@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.jacobians import jacobian
-from ..dynamics.kinematics import forward_kinematics, frame_pose
+from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..errors import InputError, SingularityError
 from ..lie._arrays import number_of
 from ..model.arguments import validate_model

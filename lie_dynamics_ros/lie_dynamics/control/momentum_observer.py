@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.jacobians import jacobian
+from ..dynamics.kinematics import jacobian
 from ..dynamics.losses import joint_losses
 from ..dynamics.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
 from ..model.arguments import require_model

@@ -12,7 +12,7 @@ from ..dynamics import forward_dynamics as forward
 from ..dynamics import inverse_dynamics as inverse
 from ..dynamics import mass_matrix as mass
 from ..errors import InputError
-from ..model.coordinates import require_coordinates
+from ..model.arguments import require_coordinates
 from ..model.model import Model
 
 Robot: TypeAlias = Model | MotorDynamics

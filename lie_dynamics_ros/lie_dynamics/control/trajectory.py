@@ -87,7 +87,7 @@ class Trajectory(Plotted):
     def _repr_html_(self) -> str:
         """Return the way points as a table for notebooks."""
         rows = [(value_text(float(time)), value_text(q)) for time, q in zip(self.times, self.q, strict=True)]
-        return table(repr(self)[1:-1], ("time", "q"), rows)
+        return table(("time", "q"), rows, repr(self)[1:-1])
 
     @property
     def duration(self) -> float:

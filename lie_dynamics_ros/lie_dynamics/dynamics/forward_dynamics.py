@@ -1,4 +1,4 @@
-"""Forward and hybrid dynamics of a tree: the motion that joint forces cause."""
+"""Forward and hybrid dynamics of a tree: the motion that joint forces cause, and solutions with the mass matrix."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..errors import InputError
+from ..errors import InputError, SingularityError
 from ..model.arguments import require_model
-from ..model.configuration import shaped
+from ..model.configuration import require_finite, shaped
 from ..model.model import Model
-from .coupled import coupled_hybrid_dynamics
-from .inputs import evaluate
+from .inputs import NO_MASK, NO_WRENCH, evaluate
+from .inverse_dynamics import inverse_dynamics
 from .kernels.forward_dynamics import any_hybrid_dynamics as _any
 from .kernels.forward_dynamics import forward_dynamics as _forward
 from .kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from .kernels.forward_dynamics import hybrid_dynamics_batch as _batch
 from .kernels.forward_dynamics import hybrid_dynamics_unloaded as _unloaded
 from .losses import joint_terms
-from .plain import NO_MASK, NO_WRENCH
+from .mass_matrix import mass_matrix
+
+#: Condition number of the mass matrix beyond which forces give no accelerations worth the name.
+_WORST_CONDITION = 1e13
 
 
 def forward_dynamics(
@@ -68,6 +71,21 @@ def forward_dynamics(
         pass
     require_model(model)
     return _general_forward(model, q, qd, tau, f_ext, threads)
+
+
+def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, threads: int = 1) -> Array:
+    """Return x (..., nv) with M(q) x = `force` (..., nv), in O(n) for each vector and without forming M.
+
+    The articulated-body recursion of Kim Table 3 at rest and without gravity. Batch axes of `q` and `force` are
+    broadcast: pass `q` with one axis more to solve for several vectors at one configuration.
+
+    Raises
+    ------
+    InputError, GroupError, SingularityError
+        As `forward_dynamics`.
+    """
+    require_model(model)
+    return forward_dynamics(model._without_gravity(), q, model.zero_velocity, force, threads=threads)
 
 
 def hybrid_dynamics(
@@ -180,3 +198,37 @@ def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.bool_]:
             expected=f"bool ({model.nv},)",
         )
     return np.array(mask)  # a writable contiguous copy, the only kind that kernels are compiled for
+
+
+def coupled_hybrid_dynamics(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    given: npt.NDArray[np.bool_],
+    f_ext: npt.ArrayLike | None,
+    threads: int = 1,
+) -> tuple[Array, Array]:
+    """Return complete qdd and tau, as `hybrid_dynamics`, from M qdd + b = tau. Kim (33), (34)."""
+    qdd, tau = shaped(qdd, model.nv, "qdd", model), shaped(tau, model.nv, "tau", model)
+    matrix = mass_matrix(model, q, threads=threads)
+    bias = inverse_dynamics(model, q, qd, model.zero_velocity, f_ext, threads=threads)
+    free = ~given
+    try:
+        shape = np.broadcast_shapes(bias.shape, qdd.shape, tau.shape)
+    except ValueError:
+        listed = f"q and qd {bias.shape[:-1]}, qdd {qdd.shape[:-1]}, tau {tau.shape[:-1]}"
+        raise InputError(f"batch dimensions do not fit each other: {listed}") from None
+    acceleration = np.where(given, np.broadcast_to(qdd, shape), 0.0)
+    wanted = np.where(free, np.broadcast_to(tau, shape), 0.0)
+    require_finite(acceleration, "qdd", model)
+    require_finite(wanted, "tau", model)
+    rest = wanted - bias - (matrix @ acceleration[..., None])[..., 0]
+    block = matrix[..., free, :][..., free]
+    if block.size and np.linalg.cond(block).max() > _WORST_CONDITION:
+        raise SingularityError(f"model {model.name!r}: the mass matrix is singular at coordinates whose force is given")
+    solved = np.linalg.solve(np.broadcast_to(block, (*shape[:-1], *block.shape[-2:])), rest[..., free, None])
+    acceleration[..., free] = solved[..., 0]
+    force = (matrix @ acceleration[..., None])[..., 0] + bias
+    return acceleration, np.where(free, wanted, force)

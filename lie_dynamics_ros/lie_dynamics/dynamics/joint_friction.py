@@ -15,8 +15,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..errors import DescriptionError, InputError
 from ..lie._arrays import flatten_batch, numbers
-from ..model.arguments import require_model
-from ..model.coordinates import require_single_coordinates
+from ..model.arguments import require_model, require_single_coordinates
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from ..shown import shown

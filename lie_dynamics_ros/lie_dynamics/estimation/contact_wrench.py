@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ..arrays import Array
-from ..dynamics.jacobians import jacobian
+from ..dynamics.kinematics import jacobian
 from ..errors import InputError
 from ..lie._arrays import numbers
 from ..model.arguments import require_model

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ..arrays import Array
-from ..dynamics.jacobians import jacobian, jacobian_rate
-from ..dynamics.kinematics import frame_pose
+from ..dynamics.kinematics import frame_pose, jacobian, jacobian_rate
 from ..errors import InputError
 from ..lie._arrays import numbers
 from ..model.arguments import require_model

@@ -9,8 +9,7 @@ from .christoffel import (
     mass_matrix_derivatives,
 )
 from .coriolis import coriolis_product
-from .curvature import curvature_tensor, ricci_tensor, scalar_curvature, sectional_curvature
-from .flatness import Flatness, is_flat
+from .curvature import Flatness, curvature_tensor, is_flat, ricci_tensor, scalar_curvature, sectional_curvature
 from .geodesics import Geodesic, GeodesicError, first_conjugate_time, geodesic, jacobi_fields
 from .plots import CurvatureMap, curvature_map
 

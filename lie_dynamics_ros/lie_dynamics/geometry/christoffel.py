@@ -1,4 +1,4 @@
-"""Christoffel symbols of the mass matrix, and its derivatives."""
+"""The mass matrix as a metric: its inverse, its Christoffel symbols, and its derivatives."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
-from ..dynamics.derivatives.user_joint_subspaces import extend_twice
+from ..dynamics.derivatives.user_joint_derivatives import extend_twice
 from ..dynamics.inputs import evaluate
-from ..model.arguments import require_model
+from ..dynamics.mass_matrix import mass_matrix
+from ..errors import SingularityError
+from ..model.arguments import require_coordinates, require_model
 from ..model.configuration import shaped
-from ..model.coordinates import require_coordinates
 from ..model.model import Model
 from .kernels.christoffel import christoffel as _single
 from .kernels.christoffel import christoffel_batch as _batch
@@ -70,8 +71,6 @@ def christoffel_symbols_second_kind(model: Model, q: npt.ArrayLike, *, threads: 
     Geodesics of the mass metric obey qdd_k + Gamma_ij^k qd_i qd_j = 0. Other parameters and errors as
     `christoffel_symbols`; raises SingularityError where the mass matrix is singular.
     """
-    from .metric import raise_last
-
     return raise_last(model, q, christoffel_symbols(model, q, threads=threads), threads)
 
 
@@ -103,3 +102,33 @@ def mass_matrix_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1)
         return np.ascontiguousarray(np.moveaxis(along, (-1, -2, -3), (-3, -2, -1)))
     symbols = christoffel_symbols(model, q, threads=threads)
     return np.asarray(symbols + np.swapaxes(symbols, -1, -2))
+
+
+def cholesky(model: Model, q: npt.ArrayLike, threads: int = 1) -> Array:
+    """Return L (..., nv, nv) with L L^T = M.
+
+    Raises
+    ------
+    SingularityError
+        Where the mass matrix is not positive definite, so that it is no metric.
+    """
+    try:
+        return np.asarray(np.linalg.cholesky(mass_matrix(model, q, threads=threads)))
+    except np.linalg.LinAlgError:
+        raise SingularityError(
+            f"model {model.name!r}: the mass matrix is not positive definite, so it is no metric; bodies with inertia, "
+            "or an armature, are expected beyond every joint",
+            name=model.name,
+        ) from None
+
+
+def inverse_metric(model: Model, q: npt.ArrayLike, threads: int = 1) -> Array:
+    """Return M^-1 (..., nv, nv); errors as `cholesky`."""
+    factor = np.linalg.inv(cholesky(model, q, threads))
+    return np.asarray(np.swapaxes(factor, -1, -2) @ factor)
+
+
+def raise_last(model: Model, q: npt.ArrayLike, tensor: Array, threads: int = 1) -> Array:
+    """Return a tensor (..., nv, nv, nv) with its last index raised; errors as `cholesky`."""
+    matrix = inverse_metric(model, q, threads)
+    return np.asarray(tensor @ matrix[..., None, :, :])

@@ -15,9 +15,8 @@ from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.mass_matrix import coriolis_matrix, mass_matrix
 from ..errors import InputError, LieDynamicsError
 from ..model import layout
-from ..model.arguments import require_model
+from ..model.arguments import require_coordinates, require_independent, require_model
 from ..model.configuration import checked
-from ..model.coordinates import require_coordinates, require_independent
 from ..model.model import Model
 from ..shown import shown
 from .curvature import curvature_tensor

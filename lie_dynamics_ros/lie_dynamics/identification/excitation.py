@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.derivatives.regressor import torque_regressor
+from ..dynamics.derivatives.inverse_derivatives import torque_regressor
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.kinematics import forward_kinematics
 from ..errors import InputError
 from ..lie._arrays import count_of, number_of, numbers
-from ..model.arguments import require_model
-from ..model.coordinates import require_single_coordinates
+from ..model.arguments import require_model, require_single_coordinates
 from ..model.model import Model
 from ..shown import shown
 from .base_parameters import base_parameters

@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.jacobians import jacobian
-from ..dynamics.kinematics import forward_kinematics, frame_pose
+from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import count_of, number_of, real_numbers

@@ -19,7 +19,7 @@ from ..constraints.mechanisms import MECHANISMS, Mechanism
 from ..constraints.mechanisms.base import file_name
 from ..constraints.quantities import constraint_error, constraint_quantities
 from ..constraints.tracking.tracker import ClosedLoopTracker
-from ..dynamics.jacobians import jacobian
+from ..dynamics.kinematics import jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import as_real, count_of, number_of

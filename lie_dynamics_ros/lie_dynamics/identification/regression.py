@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
+from ..dynamics.derivatives.inverse_derivatives import torque_regressor
 from ..dynamics.derivatives.parameters import INERTIAL_PARAMETERS
-from ..dynamics.derivatives.regressor import torque_regressor
 from ..dynamics.losses import friction_columns, rotor_acceleration
 from ..errors import InputError
 from ..model.arguments import require_model

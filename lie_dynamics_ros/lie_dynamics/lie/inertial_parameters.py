@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..arrays import AnyArray
 from ._arrays import as_array, assemble
-from ._skew import hat
+from .so3 import hat
 
 
 def rotational_inertia(parameters: npt.ArrayLike) -> AnyArray:

@@ -144,7 +144,7 @@ class ModelData:
             mass = f"{self.inertia(joint.body).mass:.4g}"
             rows.append((joint.name, joint.type.kind, joint.parent_body, joint.body, mass, position, *most))
         head = ("joint", "type", "from", "body", "mass", "position", "velocity", "effort")
-        return table(repr(self)[1:-1], head, rows)
+        return table(head, rows, repr(self)[1:-1])
 
     def show(self, q: npt.ArrayLike | None = None) -> Figure:
         """Draw the robot in a configuration (nq,), neutral when left out; see `plots.plot_model`. It needs matplotlib.

@@ -12,9 +12,7 @@ import numpy as np
 from ..arrays import AnyArray
 from ..errors import InputError
 from ..model.model import Model
-from .kim_table_2 import inverse_dynamics
-from .kim_table_3 import forward_dynamics
-from .kim_table_4 import hybrid_dynamics
+from .kim_dynamics import forward_dynamics, hybrid_dynamics, inverse_dynamics
 
 Smallest = Literal["constraint force", "torque"]
 

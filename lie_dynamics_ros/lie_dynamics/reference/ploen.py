@@ -1,18 +1,19 @@
-"""Ploen's global matrices: the equations of motion as products of block matrices."""
+"""Ploen's global matrices, the recursion, which is that of Park, Bobrow and Ploen too, and the regressor it makes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import AnyArray
-from ..lie import se3, so3
+from ..errors import InputError
+from ..lie import inertial_parameters, se3, so3
 from ..lie._arrays import as_array
 from ..shown import shown
-from .pbp_exponentials import local_transforms
-from .pbp_factorizations import block_diagonal, mass_factors
+from .pbp import block_diagonal, local_transforms, mass_factors
 from .screw_tree import ScrewTree
 
 _REST = np.zeros(6)  # V_0 of a base that does not move
@@ -189,3 +190,112 @@ def _t(matrix: AnyArray) -> AnyArray:
 
 def _times(matrix: npt.ArrayLike, vector: npt.ArrayLike) -> AnyArray:
     return np.asarray((np.asarray(matrix) @ np.asarray(vector)[..., None])[..., 0])
+
+
+def recursive_inverse_dynamics(
+    tree: ScrewTree,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    reference: npt.ArrayLike | None = None,
+    form: Literal["plain", "skew"] = "plain",
+) -> AnyArray:
+    """Return tau (..., nv) by the recursion of PBP (22)-(27), Ploen (13)-(18), for a tree.
+
+    Parameters
+    ----------
+    tree : ScrewTree
+        Screws, home poses and inertias.
+    q, qd, qdd : array-like, shape (..., nq), (..., nv), (..., nv)
+        Motion [rad, m and rates].
+    reference : array-like, shape (..., nv), optional
+        q_r in tau = M qdd + C(q, qd) q_r + g, as for Slotine and Li's controller; qd when left out.
+    form : {"plain", "skew"}
+        The C that multiplies q_r: that of Ploen (25), or (37) with Proposition 1.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        Joint forces [N m, N].
+    """
+    if form not in ("plain", "skew"):
+        raise InputError(f"form: 'plain' or 'skew' is expected, got {form!r}", name="form", value=form)
+    rate, acceleration = as_array(qd, (tree.nv,), "qd"), as_array(qdd, (tree.nv,), "qdd")
+    wanted = rate if reference is None else as_array(reference, (tree.nv,), "reference")
+    f, S = local_transforms(tree, q), tree.body_screws
+    V: dict[int, AnyArray] = {-1: np.zeros(6)}  # (22)
+    Vr: dict[int, AnyArray] = {-1: np.zeros(6)}
+    dV: dict[int, AnyArray] = {-1: np.concatenate([np.zeros(3), -tree.gravity])}
+    for i, parent in enumerate(tree.parents):
+        at = tree.v_slices[i]
+        back = se3.inverse(f[i])  # the adjoints of (24), (25) are those of f^-1
+        own, own_r, own_dd = (_apply(S[i], x[..., at]) for x in (rate, wanted, acceleration))
+        moved = se3.transform_twist(back, Vr[parent])
+        V[i] = se3.transform_twist(back, V[parent]) + own  # (24)
+        Vr[i] = moved + own_r
+        dV[i] = own_dd + se3.transform_twist(back, dV[parent]) - _apply(se3.ad(own), moved)  # (25), Ploen (16)
+    F = {}
+    for i in range(len(tree.parents)):
+        J = tree.inertias[i]
+        C = body_coriolis(J, V[i]) if form == "skew" else -se3.ad_dual(V[i]) @ J
+        F[i] = _apply(J, dV[i]) + _apply(C, Vr[i])
+    tau = np.zeros((*np.broadcast_shapes(*(x.shape[:-1] for x in F.values())), tree.nv))
+    for i in range(len(tree.parents) - 1, -1, -1):
+        at, parent = tree.v_slices[i], tree.parents[i]
+        tau[..., at] = _apply(S[i].T, F[i]) + tree.armature[at] * acceleration[..., at]  # (27)
+        if parent >= 0:
+            F[parent] = F[parent] + se3.transform_wrench(f[i], F[i])  # (26), Ad* of f^-1
+    return tau
+
+
+def _apply(matrix: AnyArray, vector: AnyArray) -> AnyArray:
+    return np.asarray((matrix @ vector[..., None])[..., 0])
+
+
+def inertial_regressor(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> AnyArray:
+    """Return Y with tau = Y pi, armature apart.
+
+    A body's wrench J dV - ad*_V J V is linear in J, and J in its ten parameters; the joints on the body's path feel
+    Ad* of it. Column 10 b + p is the torque of a robot whose only inertia is parameter p of body b.
+
+    Parameters
+    ----------
+    tree : ScrewTree
+        Screws and home poses; its inertias are not looked at.
+    q, qd, qdd : array-like, shape (..., nq), (..., nv), (..., nv)
+        Motion [rad, m and rates].
+
+    Returns
+    -------
+    ndarray, shape (..., nv, 10 n_bodies)
+        Y, for pi = (m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz) of each body, as `SpatialInertia.parameters`.
+    """
+    rate, acceleration = as_array(qd, (tree.nv,), "qd"), as_array(qdd, (tree.nv,), "qdd")
+    f, S = local_transforms(tree, q), tree.body_screws
+    units = inertial_parameters.generalized_inertia(np.eye(10))  # (10, 6, 6)
+    V: dict[int, AnyArray] = {-1: np.zeros(6)}
+    dV: dict[int, AnyArray] = {-1: np.concatenate([np.zeros(3), -tree.gravity])}
+    for i, parent in enumerate(tree.parents):
+        back, at = se3.inverse(f[i]), tree.v_slices[i]
+        own, own_dd = rate[..., at] @ S[i].T, acceleration[..., at] @ S[i].T
+        V[i] = se3.transform_twist(back, V[parent]) + own
+        bent = (se3.ad(V[i]) @ own[..., None])[..., 0]
+        dV[i] = se3.transform_twist(back, dV[parent]) + own_dd + bent
+    batch = np.broadcast_shapes(np.shape(q)[:-1], rate.shape[:-1], acceleration.shape[:-1])
+    kind = np.result_type(np.asarray(q), rate, acceleration, np.float64)
+    Y = np.zeros((*batch, tree.nv, 10 * len(tree.bodies)), kind)
+    for body, node in enumerate(tree.bodies):
+        # Wrenches (..., 6, 10) of the ten unit inertias.
+        momentum, force = (np.moveaxis((units @ x[..., None, :, None])[..., 0], -2, -1) for x in (V[node], dV[node]))
+        F = force - se3.ad_dual(V[node]) @ momentum
+        i = node
+        while i >= 0:
+            Y[..., tree.v_slices[i], 10 * body : 10 * body + 10] = S[i].T @ F
+            F = se3.Ad_dual(se3.inverse(f[i])) @ F
+            i = tree.parents[i]
+    return Y
+
+
+def parameters(tree: ScrewTree) -> AnyArray:
+    """Return pi (10 n_bodies,), the inertial parameters of the bodies."""
+    return inertial_parameters.from_generalized_inertia(tree.inertias[list(tree.bodies)]).ravel()

@@ -13,8 +13,8 @@ from ..errors import DescriptionError, InputError
 from ..lie import SpatialInertia, se3
 from ..lie._arrays import as_real
 from ..model import layout
+from ..model.arguments import require_independent, require_screws
 from ..model.builder import ModelBuilder
-from ..model.coordinates import require_independent, require_screws
 from ..model.joint_types import JointType, Step, free, spherical
 from ..model.model import Model
 from ..model.pack import get_placement

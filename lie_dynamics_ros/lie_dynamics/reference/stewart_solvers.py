@@ -1,5 +1,8 @@
 """The six solvers that the Stewart paper compares, one problem at a time: Algorithms A1 and A2 on SE(3), R^6 and R^7.
 
+Leg lengths first, and their Lie derivatives: (16)-(17), (13), (22)-(24). All in one unit of length, the paper's is cm;
+a_i and b_i are rows of (6, 3), homogeneous coordinates carry a tilde: r_i(T) = |T b~_i - a~_i|^2 - L_i^2.
+
 Unknowns x are poses (4, 4) on SE(3); q = [x, y, z, phi, theta, psi] on R^6, R = Rz(psi) Ry(theta) Rx(phi); position and
 quaternion (x, y, z, w) on R^7, with |q|^2 - 1 as a seventh residual and R of q / |q|.
 
@@ -18,10 +21,54 @@ import numpy as np
 
 from ..arrays import AnyArray
 from ..lie import se3, so3
-from . import stewart_legs
 
 EPS = 1e-14  # eps_1, eps_2 and eps_3; the paper prints eps_2 of A2 as 1e-144
 K_MAX = 200
+#: Basis E_1 ... E_6 of se(3), (6, 4, 4). (A1)
+E = se3.hat(np.eye(6))
+
+
+def residual(a: AnyArray, b: AnyArray, L: AnyArray, T: AnyArray) -> AnyArray:
+    """Return r (6,). (16), (17)."""
+    l = b @ T[:3, :3].T + T[:3, 3] - a  # noqa: E741
+    return np.asarray((l * l).sum(axis=1) - L**2)
+
+
+def body_jacobian(a: AnyArray, b: AnyArray, T: AnyArray) -> AnyArray:
+    """Return J_b (6, 6) with r(T exp(s)) = r(T) + J_b s + ... (22), (24), (25)."""
+    R, p = T[:3, :3], T[:3, 3]
+    J = np.zeros((6, 6), T.dtype)
+    for i in range(6):
+        J[i, :3] = np.cross(R.T @ a[i] - R.T @ p, b[i])
+        J[i, 3:] = b[i] - R.T @ a[i] + R.T @ p
+    return 2.0 * J
+
+
+def spatial_jacobian(a: AnyArray, b: AnyArray, T: AnyArray) -> AnyArray:
+    """Return J_r (6, 6) with r(exp(s) T) = r(T) + J_r s + ...: (23), which is printed for exp(-s) T."""
+    R, p = T[:3, :3], T[:3, 3]
+    J = np.zeros((6, 6), T.dtype)
+    for i in range(6):
+        J[i, :3] = np.cross(a[i], R @ b[i] + p)
+        J[i, 3:] = R @ b[i] + p - a[i]
+    return 2.0 * J
+
+
+def second_derivatives(a: AnyArray, b: AnyArray, T: AnyArray) -> AnyArray:
+    """Return (E_j^r E_k^r r_i)(T) as [i, j, k], (6, 6, 6): the second-order term of (13).
+
+    d2/ds dt of |T exp(s E_j) exp(t E_k) b~ - a~|^2. Not symmetric in j and k: what is antisymmetric is the derivative
+    along the bracket, and drops out of (13).
+    """
+    tilde_a, tilde_b = (np.concatenate([x, np.ones((6, 1))], axis=1) for x in (a, b))
+    H = np.zeros((6, 6, 6), T.dtype)
+    for i in range(6):
+        l = T @ tilde_b[i] - tilde_a[i]  # noqa: E741
+        for j in range(6):
+            for k in range(6):
+                H[i, j, k] = 2.0 * (T @ E[j] @ E[k] @ tilde_b[i]) @ l
+                H[i, j, k] += 2.0 * (T @ E[j] @ tilde_b[i]) @ (T @ E[k] @ tilde_b[i])
+    return H
 
 
 @dataclass(frozen=True)
@@ -37,13 +84,13 @@ def on_se3(a: AnyArray, b: AnyArray, L: AnyArray, screw: Literal["body", "spatia
     """Return the problem on SE(3): T exp(s) with (24), or exp(s) T with (23)."""
     if screw == "body":
         return PoseProblem(
-            lambda T: stewart_legs.residual(a, b, L, T),
-            lambda T: stewart_legs.body_jacobian(a, b, T),
+            lambda T: residual(a, b, L, T),
+            lambda T: body_jacobian(a, b, T),
             lambda T, s: T @ se3.exp(s),
         )
     return PoseProblem(
-        lambda T: stewart_legs.residual(a, b, L, T),
-        lambda T: stewart_legs.spatial_jacobian(a, b, T),
+        lambda T: residual(a, b, L, T),
+        lambda T: spatial_jacobian(a, b, T),
         lambda T, s: se3.exp(s) @ T,
     )
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from ...core.errors import RobotDescriptionError
 from ...lie_dynamics.errors import LieDynamicsError
-from ...lie_dynamics.model.urdf.elements import read_robot
+from ...lie_dynamics.model.urdf.fields import read_robot
 from ...lie_dynamics.texts import quoted
 from ..model.robot_description import read_description
 from .argument import LISTS, OF_ALL_NODES, Argument

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.errors import RobotDescriptionError
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
-from ...lie_dynamics.yaml_text import is_yaml_text
+from ...lie_dynamics.yaml_sections import is_yaml_text
 from .robot_description import locate
 
 

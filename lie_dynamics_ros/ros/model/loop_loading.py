@@ -10,7 +10,7 @@ from ...core.frame_names import check_prefix
 from ...core.mechanism.tracked_mechanism import TrackedMechanism
 from ...core.robot_options import Payload
 from ...lie_dynamics import ConstraintSet, Coupling, JointFriction, LieDynamicsError, Loop, Model
-from ...lie_dynamics.yaml_text import is_yaml_text
+from ...lie_dynamics.yaml_sections import is_yaml_text
 from .friction_loading import load_friction
 from .mjcf_process import compile_mjcf
 from .model_loading import format_of, load_model_with_loops

@@ -14,7 +14,7 @@ from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import OffsetPlatform, PlatformSensors, StewartPlatform
 from ...lie_dynamics.stewart.geometry.any_platform import Platform, PointJointed, any_platform, points_of
 from ...lie_dynamics.texts import quoted
-from ...lie_dynamics.yaml_text import MAX_SIZE, is_yaml_text
+from ...lie_dynamics.yaml_sections import MAX_SIZE, is_yaml_text
 from .robot_description import locate
 
 if TYPE_CHECKING:

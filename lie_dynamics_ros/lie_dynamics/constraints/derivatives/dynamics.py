@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
-from ...dynamics.derivatives.regressor import torque_regressor
+from ...dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives, torque_regressor
 from ...lie._arrays import flatten_batch
 from ...model.arguments import validate_model
 from ...model.configuration import require_result

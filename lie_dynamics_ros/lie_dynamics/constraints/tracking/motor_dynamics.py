@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...arrays import Array
 from ...dynamics.inverse_dynamics import inverse_dynamics
-from ...dynamics.jacobians import FrameKind, jacobian
+from ...dynamics.kinematics import FrameKind, jacobian
 from ...dynamics.mass_matrix import gravity_force, mass_matrix
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real

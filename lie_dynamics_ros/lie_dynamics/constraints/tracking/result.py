@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...dynamics.jacobians import jacobian
-from ...dynamics.kinematics import frame_pose
+from ...dynamics.kinematics import frame_pose, jacobian
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real
 from ...model.model import Model

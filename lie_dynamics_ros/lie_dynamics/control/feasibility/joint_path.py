@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...arrays import Array
 from ...errors import InputError
-from ...model.coordinates import require_coordinates
+from ...model.arguments import require_coordinates
 from ..trajectory import Trajectory
 
 

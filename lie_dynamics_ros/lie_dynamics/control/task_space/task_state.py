@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...dynamics.jacobians import jacobian_and_rate
-from ...dynamics.kinematics import frame_pose
+from ...dynamics.kinematics import frame_pose, jacobian_and_rate
 from ...dynamics.mass_matrix import bias_force, mass_matrix
 from ...errors import InputError, SingularityError
 from ...lie import se3

@@ -13,16 +13,15 @@ from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
-from ..forward_dynamics import _mask
-from ..inputs import evaluate
+from ..forward_dynamics import _mask, coupled_hybrid_dynamics
+from ..inputs import NO_MASK, NO_WRENCH, evaluate
 from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives as _single
 from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives_batch as _batch
 from ..kernels.forward_dynamics import forward_dynamics as _forward
 from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..losses import joint_terms, joint_terms_rate, joint_terms_slope
-from ..plain import NO_MASK, NO_WRENCH
-from .coupled_derivatives import coupled_hybrid_derivatives
-from .user_joint_subspaces import extend_twice
+from .inverse_derivatives import inverse_dynamics_derivatives
+from .user_joint_derivatives import extend_twice
 
 _empty = np.empty
 _new = tuple.__new__
@@ -280,3 +279,33 @@ def _explain_hybrid(
 ) -> int:
     out = np.empty_like(qd), np.empty_like(qd)
     return int(_hybrid(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, qdd, given, *out))
+
+
+def coupled_hybrid_derivatives(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    given: npt.NDArray[np.bool_],
+    f_ext: npt.ArrayLike | None,
+    threads: int = 1,
+) -> tuple[Array, Array]:
+    """Return what `HybridDynamicsDerivatives` holds, by a dense solve with those of inverse dynamics."""
+    acceleration, force = coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads)
+    at = inverse_dynamics_derivatives(model, q, qd, acceleration, f_ext, threads=threads)
+    free, n = ~given, model.nv
+    unit = np.broadcast_to(np.eye(n), at.dqdd.shape)
+    right = np.concatenate([at.dq, at.dqd, np.where(given, at.dqdd, -unit * free)], axis=-1)
+    motion = np.zeros_like(right)
+    block = at.dqdd[..., free, :][..., free]
+    motion[..., free, :] = -np.linalg.solve(block, right[..., free, :])
+    effort = right + at.dqdd @ motion
+    motion[..., given, 2 * n :] = unit[..., given, :]
+    effort[..., free, : 2 * n] = 0.0
+    effort[..., free, 2 * n :] = unit[..., free, :]
+    n_columns = (*acceleration.shape[:-1], n, 3, n)
+    blocks = (np.swapaxes(x.reshape(n_columns), -3, -2).reshape(*n_columns[:-3], 3 * n, n) for x in (motion, effort))
+    along = zip((acceleration, force), blocks, strict=True)
+    first, second = (np.concatenate([value[..., None, :], block], axis=-2) for value, block in along)
+    return first, second

@@ -1,4 +1,4 @@
-"""Derivatives of inverse dynamics, and of bias and gravity forces, along all coordinates at once."""
+"""Derivatives of inverse dynamics, and of bias and gravity forces, along all coordinates at once, and its regressor."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from ...model.arguments import require_model, zero_velocity
 from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
-from ..inputs import evaluate
+from ..inputs import NO_WRENCH, evaluate
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch as _batch
+from ..kernels.derivatives.regressor import regressor as _regressor
+from ..kernels.derivatives.regressor import regressor_batch as _regressor_batch
 from ..losses import joint_terms_rate, joint_terms_slope
-from ..plain import NO_WRENCH
-from .user_joint_subspaces import extend_twice
+from .user_joint_derivatives import extend_twice
 
 _empty = np.empty
 _new = tuple.__new__
@@ -137,3 +138,44 @@ def gravity_force_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 
     if model.actuation_terms is not None:  # springs are none of gravity
         model = model.with_joint_terms()
     return inverse_dynamics_derivatives(model, q, still, still, threads=threads).dq
+
+
+def torque_regressor(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, threads: int = 1
+) -> Array:
+    """Return Y with tau = Y pi: the joint forces of a motion, linear in the bodies' inertial parameters.
+
+    Parameters
+    ----------
+    model : Model
+        The robot. Its own inertias are not read.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd, qdd : array-like, shape (..., nv)
+        Rates and accelerations of the coordinates [rad/s, m/s and rad/s^2, m/s^2].
+    threads : int
+        Threads that share a batch; results do not depend on it.
+
+    Returns
+    -------
+    ndarray, shape (..., nv, 10 n_bodies)
+        Y. Columns 10 b to 10 b + 9 belong to body b and its parameters (m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz),
+        h = m c and I about the origin of the body's frame and in its axes: ``model.inertia(b).parameters()``. Gravity
+        is included; armature, damping, dry friction and external wrenches are not: `inverse_dynamics` adds them.
+
+    Raises
+    ------
+    InputError, GroupError
+        As `inverse_dynamics`.
+    """
+    try:
+        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
+            out = np.empty((model.nv, 10 * model.n_bodies))
+            if _regressor(model.table, q, qd, qdd, out) == 0:
+                return out
+    except (AttributeError, TypeError, ValueError):
+        pass
+    require_model(model)
+    full, width = int(model.rows.shape[0]) - 1, 10 * model.n_bodies
+    (matrix,) = evaluate(model, _regressor_batch, {"q": q, "qd": qd, "qdd": qdd}, [(full, width)], threads=threads)
+    return matrix if model.coupling is None else np.asarray(model.coupling.rates.T @ matrix)

@@ -3,8 +3,8 @@
 Forward and hybrid dynamics solve the equations of inverse dynamics for other unknowns, so their derivatives solve the
 derivative of those equations: with M_vv the block of the mass matrix where forces are given,
 ``M_vv dqdd_v = dtau_v - (dtau along the parameter at constant qdd_v)``. The solution is one more recursion without bias
-for each parameter, and no derivative of an articulated inertia is needed. `reference/kim_table_5.py` to
-`kim_table_7.py` are the tables as they stand in the paper.
+for each parameter, and no derivative of an articulated inertia is needed. `reference/kim_derivatives.py`
+has the tables as they stand in the paper.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
-from ...dynamics.derivatives.regressor import torque_regressor
+from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...errors import InputError
 from ...lie import SpatialInertia
 from ...model.arguments import require_model

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...dynamics.derivatives.regressor import torque_regressor
+from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...model.model import Model
 from .samples import Samples
 

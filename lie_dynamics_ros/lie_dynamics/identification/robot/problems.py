@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...dynamics.derivatives.regressor import torque_regressor
+from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...errors import InputError, LieDynamicsError
 from ...model.model import Model

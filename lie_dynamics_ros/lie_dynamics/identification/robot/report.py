@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Array
-from ...html_report import picture, table, write_page
 from ...lie._arrays import number_of
+from ...shown import picture, table, write_page
 from .result import IdentifiedRobot
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
+from ...dynamics.forward_dynamics import solve_mass_matrix
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.joint_friction import JointFriction
-from ...dynamics.mass_matrix_solution import solve_mass_matrix
 from ...files import write_file
 from ...model.model import Model
 from ...model.urdf_inertias import LOSSES, with_inertias

@@ -12,9 +12,8 @@ from ...arrays import Array
 from ...dynamics.joint_friction import SMOOTHING_SPEED
 from ...errors import InputError
 from ...lie._arrays import number_of
-from ...model.arguments import require_model
+from ...model.arguments import require_model, require_single_coordinates
 from ...model.configuration import checked
-from ...model.coordinates import require_single_coordinates
 from ...model.model import Model
 from ..recordings import edge_of, even_times, low_pass
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from ...arrays import Array
 from ...errors import InputError
 from ...lie._arrays import as_numbers
+from ...model.arguments import require_single_coordinates
 from ...model.configuration import checked
-from ...model.coordinates import require_single_coordinates
 from ...model.model import Model
 from .problems import Problem, left_out_problems
 

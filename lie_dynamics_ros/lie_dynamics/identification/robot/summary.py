@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import Array
-from ...dynamics.derivatives.regressor import torque_regressor
+from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...model.model import Model
 from ..base_parameters import BaseParameters, reduce_columns
 from ..regression import parameter_names

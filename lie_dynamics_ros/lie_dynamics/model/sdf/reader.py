@@ -5,31 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from ...arrays import AnyArray
 from ...errors import DescriptionError
+from ...files import read_file
 from ...lie import SpatialInertia, se3
-from ...texts import unique
+from ...texts import listed, quoted, unique
 from .. import joint_types
-from ..bodies import BodyTree
-from ..checks import InertiaCheck, check_inertias, check_mimics
+from ..bodies import ROOT_JOINT, BodyTree
+from ..checks import InertiaCheck, check_inertias, check_mimics, suggestion
 from ..description import JointDescription, LinkDescription
-from ..from_description import ROOT_JOINT
 from ..urdf.fields import Strangers
 from ..urdf.source import MAX_SIZE, read_source
-from .build import add_bodies, ends
-from .elements import read_sdf_element
-from .frames import Frames
-from .includes import Includes
-from .joint_reader import JointReader
-from .joints import SdfJoint
-from .links import is_told, read_inertia
-from .scopes import WORLD, Scope, SdfFrame
-from .tree import Tree, span
-from .world import choose_robot, read_world
+from .fields import SdfFields, read_sdf_element
+from .frames import UNIQUE_SINCE, WORLD, Frames, Scope, ScopeReader, SdfFrame
+from .joints import JointReader, SdfJoint
+from .tree import Tree, add_bodies, ends, span
 
+#: Acceleration of free fall in a <world> that tells none, by the format [m/s^2].
+WORLD_GRAVITY = (0.0, 0.0, -9.8)
+_GRAVITY_MOVED = (1, 6)
+"""Version since which it is given beside the <physics> instead of in it."""
+MOST = 200
+"""Files that one description may include, those in included files among them."""
+DEEPEST = 20
+"""Included files that may lie in each other."""
 _KINDS = {"screw": "helical", "ball": "spherical", "revolute2": "universal"}
 """What joints are called in `description`, where their names differ."""
 
@@ -168,3 +172,222 @@ def _add_frames(bodies: BodyTree, scopes: Iterable[Scope], frames: Frames, taken
 
 def _between(frames: Frames, first: SdfFrame, second: SdfFrame) -> AnyArray:
     return np.asarray(se3.inverse(frames.pose(first)) @ frames.pose(second))
+
+
+def read_world(
+    root: Element, origin: str, version: tuple[int, int], strangers: Strangers, left_out: Strangers
+) -> tuple[Scope, AnyArray | None]:
+    """Return all models of a file, and the gravity of its world; None where a model stands alone.
+
+    Raises
+    ------
+    DescriptionError
+        For several worlds, and for what `ScopeReader` refuses.
+    """
+    worlds = [child for child in root if child.tag == "world"]
+    if len(worlds) > 1 or (worlds and len(root) > 1):
+        raise DescriptionError(
+            f"{origin}: <sdf> holds {len(worlds)} <world> and {len(root) - len(worlds)} <model>; one of both expected",
+            name=origin,
+            expected="one <world> or <model>",
+        )
+    scope = Scope("", None)
+    ScopeReader(version, strangers).fill(scope, worlds[0] if worlds else root)
+    if not worlds:
+        return scope, None
+    for child in worlds[0]:
+        if child.tag in ("include", "state"):
+            left_out.note(f"<{child.tag}>", "the world")
+    fields = SdfFields(worlds[0], "the world", "", strangers)
+    if version < _GRAVITY_MOVED and not fields.has("gravity"):
+        fields = fields.inside("physics")
+    return scope, fields.vector("gravity", 3) if fields.has("gravity") else np.array(WORLD_GRAVITY)
+
+
+def choose_robot(world: Scope, root: Element, origin: str, name: str | None = None) -> SdfFrame:
+    """Return the model that is the robot: that of a name, the only one, or the only one that is not static.
+
+    Models in others have names as "outer::inner".
+
+    Raises
+    ------
+    DescriptionError
+        If it is not clear which one that is.
+    """
+    models = world.of_kind("model")
+    if name is not None:
+        inside = [frame for scope in world.walk() for frame in scope.of_kind("model")]
+        named = {_path(frame): frame for frame in inside}
+        if name not in named:
+            message = f"{origin}: it holds no model {quoted(name)}{suggestion(name, named)}"
+            raise DescriptionError(message, name=origin, value=name, expected="the name of a model")
+        return named[name]
+    moving = [model for model in models if model.model is not None and not model.model.static]
+    for candidates in (moving, models):
+        if len(candidates) == 1:
+            return candidates[0]
+    includes = any(child.tag == "include" for top in root for child in top)
+    if moving:
+        what = f"{len(moving)} models that are not static, {listed(model.name for model in moving)}"
+    else:
+        what = f"{len(models)} models that are static" if models else "no <model>"
+    hint = ""
+    if models:
+        hint = f" (choose one by the argument model: {listed(model.name for model in models)})"
+    elif includes:
+        hint = " (included files are read from package_dirs; `gz sdf -p FILE` writes one file without them)"
+    raise DescriptionError(f"{origin}: it holds {what}; one robot expected{hint}", name=origin, expected="one robot")
+
+
+def _path(frame: SdfFrame) -> str:
+    """Return the name of a model with those of the models around it."""
+    names, scope = [frame.name.rpartition("::")[2]], frame.scope
+    while scope.around is not None:
+        names.append(scope.own.name.rpartition("::")[2])
+        scope = scope.around
+    return "::".join(reversed(names))
+
+
+def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
+    """Return the inertia of a link in its frame; by default 1 kg and 1 kg m^2, as the format requires.
+
+    Raises
+    ------
+    DescriptionError
+        For invalid numbers, and inertias that are to be computed from shapes; names the link.
+    """
+    fields = link.fields
+    if not fields.boolean("gravity", True):
+        left_out.note("switched off <gravity>", link.label)
+    if fields.boolean("kinematic"):
+        left_out.note("<kinematic>", link.label)
+    decay = fields.inside("velocity_decay")
+    if any(decay.number(key, 0.0) for key in ("linear", "angular")):
+        left_out.note("<velocity_decay>", link.label)
+    inertial = fields.inside("inertial")
+    if inertial.element.get("auto", "false").lower() not in ("false", "0", ""):
+        raise DescriptionError(
+            f"{link.label}: auto of <inertial> is {quoted(inertial.element.get('auto', ''))}; shapes are not read, and "
+            "an inertia in figures is expected (`gz sdf -p --expand-auto-inertials FILE` writes them)",
+            name=link.name,
+            expected="<mass> and <inertia>",
+        )
+    told_in = inertial.attribute("pose", "relative_to")
+    if told_in:
+        raise DescriptionError(
+            f"{link.label}: relative_to of the <pose> of its <inertial> is {quoted(told_in)}; none expected, "
+            "since it is told in the link",
+            name=link.name,
+            value=told_in,
+            expected="no relative_to",
+        )
+    if inertial.has("fluid_added_mass"):
+        left_out.note("<fluid_added_mass>", link.label)
+    pose, inertia = inertial.pose(), inertial.inside("inertia")
+    mass = inertial.number("mass", 1.0)
+    xx, yy, zz = (inertia.number(key, 1.0) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+    figures = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    rotation = pose[:3, :3]
+    return SpatialInertia(mass, pose[:3, 3], rotation @ figures @ rotation.T)
+
+
+def is_told(link: SdfFrame) -> bool:
+    """Return whether a file gives the mass and the inertia of a link."""
+    inertial = link.fields.inside("inertial")
+    return inertial.has("mass") and all(inertial.inside("inertia").has(key) for key in ("ixx", "iyy", "izz"))
+
+
+class Includes:
+    """Puts included models in the place of their <include>, where they are found.
+
+    Parameters
+    ----------
+    folders : sequence of path-like
+        Where ``model://NAME`` is looked for, as NAME/model.sdf, or as the only file NAME/*.sdf.
+    version : tuple of int
+        Of the including file.
+    max_size : int
+        Of each file [bytes].
+    """
+
+    def __init__(self, folders: Sequence[str | os.PathLike[str]], version: tuple[int, int], max_size: int) -> None:
+        self._folders = [Path(folder).expanduser() for folder in folders]
+        self._version, self._max_size, self._count = version, max_size, 0
+
+    def put_in(self, element: Element, within: Path | None = None, depth: int = 0) -> None:
+        """Replace each <include> in <sdf>, <world> or <model> whose file is found.
+
+        Raises
+        ------
+        DescriptionError
+            For files that hold other than one model, or that are of a version with other rules for names; too many.
+        """
+        for place, child in enumerate(list(element)):
+            if child.tag in ("world", "model"):
+                self.put_in(child, within, depth)
+            elif child.tag == "include" and (path := self._find(_text(child, "uri"), within)) is not None:
+                self._count += 1
+                if self._count > MOST or depth >= DEEPEST:
+                    raise DescriptionError(
+                        f"<include> of {quoted(str(path))}: too many files; at most {MOST}, and {DEEPEST} in each "
+                        "other, expected",
+                        name=str(path),
+                    )
+                element[place] = self._model(child, path, depth)
+
+    def _find(self, uri: str, within: Path | None) -> Path | None:
+        scheme, _, rest = uri.partition("://") if "://" in uri else ("", "", uri)
+        if scheme == "file":
+            candidates = [Path(rest)]
+        elif scheme in ("model", "package"):
+            candidates = [folder / rest for folder in self._folders]
+        elif not scheme:
+            candidates = [folder / uri for folder in (within, *self._folders) if folder is not None]
+        else:
+            candidates = []
+        for candidate in candidates if self._folders else ():
+            if candidate.is_file():
+                return candidate
+            if (candidate / "model.sdf").is_file():
+                return candidate / "model.sdf"
+            files = sorted(candidate.glob("*.sdf")) if candidate.is_dir() else []
+            if len(files) == 1:
+                return files[0]
+        return None
+
+    def _model(self, include: Element, path: Path, depth: int) -> Element:
+        try:
+            root, version = read_sdf_element(read_file(path, self._max_size), str(path))
+        except OSError as error:
+            message = f"<include> of {quoted(str(path))}: {error.strerror or error}"
+            raise DescriptionError(message, name=str(path)) from error
+        if (version >= UNIQUE_SINCE) != (self._version >= UNIQUE_SINCE):
+            raise DescriptionError(
+                f"<include> of {quoted(str(path))}: version {version[0]}.{version[1]} in a file of version "
+                f"{self._version[0]}.{self._version[1]}, whose frames have other rules (`gz sdf -p FILE` prints it "
+                "in a later version)",
+                name=str(path),
+                value=version,
+            )
+        self.put_in(root, path.parent, depth + 1)
+        models = [child for child in root if child.tag == "model"]
+        if len(models) != 1:
+            message = f"<include> of {quoted(str(path))}: it holds {len(models)} models, one expected"
+            raise DescriptionError(message, name=str(path), value=len(models), expected="one model")
+        model = models[0]
+        for key in ("name", "placement_frame"):
+            if text := _text(include, key):
+                model.set(key, text)
+        for key in ("pose", "static"):
+            told = include.find(key)
+            if told is not None:
+                for own in model.findall(key):
+                    model.remove(own)
+                model.append(told)
+        return model
+
+
+def _text(element: Element, tag: str) -> str:
+    found = element.find(tag)
+    return "" if found is None else (found.text or "").strip()

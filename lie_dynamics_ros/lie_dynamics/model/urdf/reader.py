@@ -16,8 +16,7 @@ from ...errors import DescriptionError, DescriptionWarning
 from ...lie import SpatialInertia
 from ..checks import InertiaCheck, check_inertias, check_joint, check_lengths, check_mimics, find_root
 from ..description import AXIS_FREE, JointDescription, LinkDescription, Mimic, RobotDescription
-from .elements import RobotElement, local_name, read_robot
-from .fields import Fields, Strangers
+from .fields import Fields, RobotElement, Strangers, local_name, read_robot
 from .source import MAX_SIZE, read_source
 
 #: The kinds of joint that URDF knows.

@@ -75,7 +75,7 @@ PLATFORM_KEYS = (
 
 
 def read_yaml(source: str | PathLike[str], kind: str = "") -> dict[str, Any]:
-    """Arguments of `StewartPlatform` from YAML text or the path of a YAML file; see `yaml_text` for its limits.
+    """Arguments of `StewartPlatform` from YAML text or the path of a YAML file; see `yaml_sections`.
 
     With a kind of joints also those of an `OffsetPlatform` ("universal_joints") or a `RotaryPlatform` ("rotary_legs"),
     as a mapping at that key; without, they are refused.
