@@ -182,7 +182,7 @@ _COUPLING_KEYS = ("name", "coefficients", "offset")
 
 
 def read_constraints(source: str | PathLike[str], model: Model) -> list[Loop | Coupling]:
-    """Return the loops and couplings of YAML text, or of the YAML file with that path; see `yaml_text` for its limits.
+    """Return the loops and couplings of YAML text, or of the YAML file with that path; see `yaml_sections`.
 
     Raises
     ------
