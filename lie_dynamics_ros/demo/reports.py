@@ -7,7 +7,7 @@ from collections import Counter
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
-from ..ros.inputs.state_times import EARLY, STALE
+from ..ros.inputs.state_stream import EARLY, STALE
 from ..ros.node.described_node import BEING_READ
 from ..ros.outputs.diagnostics import DROPPED
 

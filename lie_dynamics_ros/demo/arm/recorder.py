@@ -10,7 +10,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ...ros.wire.interface_package import interfaces
+from ...ros.wire.compatibility import interfaces
 from ...ros.wire.messages import nanoseconds
 from .. import recording
 from ..recording import Answer

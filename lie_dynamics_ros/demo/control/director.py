@@ -14,7 +14,7 @@ from rosgraph_msgs.msg import Clock
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...ros.wire import qos
-from ...ros.wire.interface_package import interfaces
+from ...ros.wire.compatibility import interfaces
 from ...ros.wire.messages import nanoseconds
 from ..errors import ShortfallError
 from .play import LEAD, Act, Play

@@ -24,22 +24,27 @@ from ...lie_dynamics.constraints.travel import joined
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import TrackingStatus
 from ...ros.inputs.base_input import BASE_SETTINGS
-from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
+from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
 from ...ros.inputs.robot_inputs import RobotInputs
-from ...ros.model.loop_loading import load_mechanism
+from ...ros.model.model_loading import load_mechanism
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
-from ...ros.outputs.base_outputs import WrenchOutput
-from ...ros.outputs.certainty import Certainty, word_for
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointMotions
-from ...ros.outputs.pose_outputs import PoseOutputs
-from ...ros.outputs.travel import TRAVEL_ACCURACY, TravelInTurn, Way, answer_travel
-from ...ros.wire.interface_package import interfaces
+from ...ros.outputs.output import WrenchOutput
+from ...ros.outputs.tracked_outputs import (
+    TRAVEL_ACCURACY,
+    Certainty,
+    PoseOutputs,
+    TravelInTurn,
+    Way,
+    answer_travel,
+    word_for,
+)
+from ...ros.wire.compatibility import interfaces
 from ...ros.wire.messages import LINEAR_FIRST
-from .core import ClosedLoopCore, LoopAnswer
-from .options import CLOSED_LOOP_SETTINGS, ClosedLoopOptions
+from .core import CLOSED_LOOP_SETTINGS, ClosedLoopCore, ClosedLoopOptions, LoopAnswer
 
 _NOT_HERE = {"joints", *(setting.name for setting in BASE_SETTINGS)}
 SETTINGS = (*(setting for setting in ROBOT_SETTINGS if setting.name not in _NOT_HERE), *CLOSED_LOOP_SETTINGS)

@@ -26,9 +26,7 @@ from ...lie_dynamics.control.kernels.signals import LARGEST
 from ...lie_dynamics.lie import se3
 from ...ros.inputs.robot_inputs import INPUT_SETTINGS, RobotInputs
 from ...ros.inputs.state_reader import IMPLAUSIBLE
-from ...ros.model.friction_loading import load_friction
-from ...ros.model.loop_loading import load_mechanism
-from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS, format_of, load_model
+from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS, format_of, load_friction, load_mechanism, load_model
 from ...ros.model.robot_description import read_description
 from .core import ComputedTorqueCore
 from .gains import LOOP_FILTER_TIME

@@ -35,7 +35,7 @@ from ...ros.outputs.joint_outputs import (
     PointSetpoints,
     StateSetpoints,
 )
-from ...ros.outputs.state_reports import StateReports
+from ...ros.outputs.output import StateReports
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
 from .answer import ControllerAnswer

@@ -1,26 +1,214 @@
-"""Core of the node contact, without ROS: a state with efforts in, contacts out."""
+"""Core of the node contact, without ROS: a state with efforts in, contacts out, and a payload from two motions."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.dynamics_answer import pushes
-from ...core.errors import MessageError, ParameterError
+from ...core.errors import MessageError, ParameterError, RequestError
 from ...core.last_link import last_link
 from ...core.robot_core import RobotCore
+from ...core.robot_options import Payload, RobotOptions
 from ...core.robot_state import RobotState
+from ...core.setting import Setting, per_joint
 from ...lie_dynamics import InputError, JointFriction, Model, gravity_force, jacobian
 from ...lie_dynamics.control import SampleTimes, velocity_noise
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.estimation import ContactObserver, ContactState, ContactWrench, SensorNoise, contact_wrench
-from .options import ContactOptions
-from .payload import PayloadRecorder
+from ...lie_dynamics.identification import PayloadEstimate, identify_payload
+
+# Parameters, besides those of all robots.
+
+CONTACT_SETTINGS = (
+    Setting("contact_frame", "", "Link or frame at which wrenches are published. Empty: the last link."),
+    Setting("contact_moment", False, "Whether contacts exert moments at that frame; else forces alone."),
+    Setting(
+        "largest_deviation",
+        20.0,
+        "Directions whose wrench is known less well than this are published as not felt [N]; moments over 0.1 m.",
+        low=1e-3,
+        high=1e6,
+    ),
+    Setting("false_alarms", 0.01, "Largest rate of false alarms, for normal noise [1/h].", low=1e-9, high=1e6),
+    Setting("averaging", 0.035, "Time that torques and wrenches are means of [s].", low=1e-3, high=10.0),
+    Setting("release", 0.1, "How long nothing is felt before a contact has ended [s].", high=60.0),
+    Setting(
+        "noise_time",
+        5.0,
+        "How long the noise of a robot at rest is measured before anything is published [s].",
+        low=0.2,
+        high=600.0,
+    ),
+    Setting(
+        "velocity_noise",
+        0.0,
+        "Standard deviation of measured velocities; 0 has the noise measured [rad/s, m/s].",
+        high=10.0,
+    ),
+    Setting("effort_noise", 0.0, "The same of efforts; set with velocity_noise [N m, N].", high=1000.0),
+    per_joint(
+        "offset_error",
+        0.0,
+        "What is not known of constant torques, as a standard deviation [N m, N].",
+        high=1e6,
+    ),
+    per_joint("friction_error", 0.0, "What is not known of dry friction, as a standard deviation [N m, N].", high=1e6),
+    Setting("drift_time", 600.0, "Time in which these two change [s].", low=1.0, high=1e6),
+    Setting("model_error", 0.0, "Part of the efforts that the model misses [1].", high=10.0),
+    Setting("effort_delay", 0.0, "How much older efforts are than the states that hold them [s].", high=0.1),
+    Setting(
+        "efforts_are",
+        "measured",
+        "Efforts in joint states: measured at the state, or commands, held over the period before it.",
+        choices=("measured", "held"),
+    ),
+    Setting("driver_compensates_gravity", False, "Efforts in joint states are without those against gravity."),
+)
+
+
+@dataclass(frozen=True)
+class ContactOptions(RobotOptions):
+    """Options that may change at run time; see `CONTACT_SETTINGS`.
+
+    Attributes
+    ----------
+    frame : str
+    moment, held, weightless : bool
+    limit, noise_time, velocity_noise, effort_noise : float
+    observer : tuple
+        Settings of `ContactObserver` by name, as pairs.
+    """
+
+    frame: str
+    moment: bool
+    held: bool
+    weightless: bool
+    limit: float
+    noise_time: float
+    velocity_noise: float
+    effort_noise: float
+    observer: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that parameter values stand for; raises ParameterError."""
+        if (values["velocity_noise"] > 0.0) != (values["effort_noise"] > 0.0):
+            raise ParameterError("velocity_noise and effort_noise: expected both, or both 0 to have noise measured")
+        numbers = ("false_alarms", "averaging", "release", "drift_time", "model_error", "effort_delay")
+        return {
+            **super().read(values),
+            "frame": values["contact_frame"].removeprefix("/"),
+            "moment": values["contact_moment"],
+            "held": values["efforts_are"] == "held",
+            "weightless": values["driver_compensates_gravity"],
+            "limit": values["largest_deviation"],
+            "observer": tuple((name, values[name]) for name in numbers)
+            + tuple((name, tuple(values[name])) for name in ("offset_error", "friction_error")),
+        }
+
+
+# A payload from two motions, without and with it.
+
+MOST_SECONDS = 120.0
+"""Of a recording [s]; what comes later is left out."""
+SHORTEST = 2.0
+"""Below which a recording is none [s]."""
+HOLE = 0.1
+"""Longest time between two states of a recording [s]."""
+
+Motion = tuple[Array, Array, Array]
+
+
+class MotionRecording:
+    """States of a motion as they came."""
+
+    def __init__(self) -> None:
+        self._stamps: list[int] = []
+        self._rows: list[tuple[Array, Array]] = []
+
+    @property
+    def seconds(self) -> float:
+        """Length [s]."""
+        return (self._stamps[-1] - self._stamps[0]) * 1e-9 if self._stamps else 0.0
+
+    def add(self, stamp: int, position: Array, effort: Array) -> None:
+        """Take in a state with its efforts, at a time [ns]."""
+        if self.seconds < MOST_SECONDS and not (self._stamps and stamp <= self._stamps[-1]):
+            self._stamps.append(stamp)
+            self._rows.append((position.copy(), effort.copy()))
+
+    def even(self) -> Motion:
+        """Return times, positions and efforts at equal periods, by straight lines; raises RequestError for too few."""
+        if self.seconds < SHORTEST:
+            raise RequestError(f"a recording of {self.seconds:.1f} s; expected {SHORTEST:g} s or more")
+        time = (np.array(self._stamps) - self._stamps[0]) * 1e-9
+        steps = np.diff(time)
+        if steps.max() > HOLE:
+            raise RequestError(f"a recording with {steps.max():.2f} s without states; expected {HOLE:g} s at most")
+        at = np.linspace(0.0, time[-1], len(time))  # however the stamps lie: states of two drivers come in pairs
+        both = (np.array(rows) for rows in zip(*self._rows, strict=True))
+        q, effort = (np.column_stack([np.interp(at, time, x) for x in rows.T]) for rows in both)
+        return at, q, effort
+
+
+class PayloadRecorder:
+    """Two recordings of a robot, one at a time.
+
+    Attributes
+    ----------
+    running : str
+        Which is being made, "unloaded" or "loaded"; empty for none.
+    """
+
+    def __init__(self) -> None:
+        self.running = ""
+        self._made: dict[str, MotionRecording] = {}
+
+    def add(self, stamp: int, position: Array, effort: Array) -> None:
+        """Take in a state, where one is being made."""
+        if self.running:
+            self._made[self.running].add(stamp, position, effort)
+
+    def begin(self, which: str) -> str:
+        """Begin a recording, in place of the one before; returns a message."""
+        self.running, self._made[which] = which, MotionRecording()
+        return f"recording the {which} robot, {MOST_SECONDS:g} s at most"
+
+    def end(self, which: str) -> str:
+        """End a recording; returns how long it is, or raises RequestError."""
+        if self.running != which:
+            raise RequestError(f"no recording of the {which} robot is being made")
+        self.running = ""
+        return f"{self._made[which].seconds:.1f} s of the {which} robot are recorded"
+
+    def motions(self) -> tuple[Motion, Motion]:
+        """Return both recordings, without and with the payload; raises RequestError where one is missing."""
+        if self.running:
+            raise RequestError(f"the {self.running} robot is still being recorded")
+        missing = [which for which in ("unloaded", "loaded") if which not in self._made]
+        if missing:
+            raise RequestError(f"there is no recording of the robot {' and '.join(missing)}")
+        return self._made["unloaded"].even(), self._made["loaded"].even()
+
+
+def find_payload(model: Model, options: ContactOptions, motions: tuple[Motion, Motion], frame: str) -> PayloadEstimate:
+    """Return the payload at a frame from two recordings; takes seconds, any thread may do that.
+
+    Raises
+    ------
+    LieDynamicsError
+        Where they do not determine a payload.
+    """
+    empty = replace(options, payload=Payload("", 0.0, (0.0, 0.0, 0.0), (0.0,) * 6))
+    return identify_payload(empty.apply(model), *motions, frame)
+
 
 FIRST_PERIOD = 1e-3
 """Taken for the period of states until it has been measured [s]."""
@@ -226,3 +414,41 @@ class ContactCore(RobotCore):
         """Return the largest evidence since the last call."""
         found, self.evidence = self.evidence, 0.0
         return found
+
+
+# Content of the topic ``~/contact_state``.
+
+@dataclass(frozen=True, eq=False)
+class ContactReport:
+    """Fields of the message ContactState, described there; wrenches force first there."""
+
+    touching: bool
+    evidence: float
+    external_efforts: Array
+    effort_covariance: Array
+    age: float
+    frame_id: str
+    wrench: Array
+    wrench_covariance: Array
+    unfelt: Array
+    misfit: float
+
+
+_FORCE_FIRST = np.array([3, 4, 5, 0, 1, 2])
+
+
+def make_report(answer: ContactAnswer, frame: str) -> ContactReport:
+    """Return the report of an answer, the frame as messages name it."""
+    found, wrench = answer.found, answer.wrench
+    return ContactReport(
+        found.touching,
+        found.evidence,
+        found.torque,
+        found.covariance.reshape(-1),
+        found.age,
+        frame,
+        wrench.wrench[_FORCE_FIRST],
+        wrench.covariance[np.ix_(_FORCE_FIRST, _FORCE_FIRST)].reshape(-1),
+        np.ascontiguousarray(wrench.unfelt[:, _FORCE_FIRST]).reshape(-1),
+        wrench.misfit,
+    )

@@ -19,17 +19,16 @@ from ...core.joint_mapping import JointMapping
 from ...core.robot_options import RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
-from ...ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
+from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
 from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
 from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
-from ...ros.outputs.base_outputs import BaseAcceleration, WrenchOutput
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointOutput
-from ...ros.outputs.state_reports import StateReports
+from ...ros.outputs.output import BaseAcceleration, StateReports, WrenchOutput
 from ...ros.requests.dynamics_services import DynamicsServices
-from ...ros.wire.interface_package import interfaces
+from ...ros.wire.compatibility import interfaces
 from .core import UNNAMED, HybridAnswer, HybridDynamicsCore, HybridDynamicsOptions
 
 SETTINGS = (

@@ -21,10 +21,9 @@ from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
 from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
-from ...ros.outputs.base_outputs import WrenchOutput
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
-from ...ros.outputs.state_reports import StateReports
+from ...ros.outputs.output import StateReports, WrenchOutput
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.messages import first_point, read_rates
 from .core import EffortAnswer, InverseDynamicsCore, InverseDynamicsOptions

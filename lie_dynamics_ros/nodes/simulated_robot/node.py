@@ -22,9 +22,8 @@ from ...core.commands import JointCommand
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
-from ...ros.inputs.robot_commands import read_effort_array, read_named_efforts, read_point
-from ...ros.model.friction_loading import load_friction
-from ...ros.model.model_loading import load_model
+from ...ros.inputs.commands import read_effort_array, read_named_efforts, read_point
+from ...ros.model.model_loading import load_friction, load_model
 from ...ros.model.robot_description import read_description
 from ...ros.node.managed_node import ManagedNode
 from ...ros.node.spinning import run
@@ -33,9 +32,8 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import Output
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds
-from .core import NAMES, RobotSimulation, SimulationOptions, steps_of_delay, warm_up
+from .core import NAMES, RobotSimulation, SimulationOptions, SineMotion, steps_of_delay, warm_up
 from .settings import SETTINGS
-from .sine_motion import SineMotion
 
 # Whether a simulation may go on: in lock step each state waits for the command that answers it.
 

@@ -37,8 +37,7 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import Output
 from ...ros.wire import qos
 from ...ros.wire.messages import fill_pose_from_matrix, fill_twist, pose_to_matrix, read_field
-from .actuators import ActuatorOptions, LegActuators
-from .core import LONGEST_STEP, MotionOptions, PlatformMotion, specific_force
+from .core import LONGEST_STEP, ActuatorOptions, LegActuators, MotionOptions, PlatformMotion, specific_force
 
 MOTION, ACTUATORS = "motion", "actuators"
 

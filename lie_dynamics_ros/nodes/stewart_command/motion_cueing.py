@@ -24,10 +24,8 @@ from ...lie_dynamics.stewart.command import (
 )
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from .core import StewartCommandCore
-from .options import StewartCommandOptions
-from .planner import Planner
-from .requests import read_vehicle
+from .core import StewartCommandCore, StewartCommandOptions
+from .requests import Planner, read_vehicle
 from .targets import AT_GOAL, PathTarget, State, Ways, apart, as_far, leaving
 
 # Rides as the node has them: what the vehicle sends, the ride under way, and what is wrong with either.

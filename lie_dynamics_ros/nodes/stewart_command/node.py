@@ -33,11 +33,9 @@ from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import Output
 from ...ros.wire import qos
 from ...ros.wire.messages import fill_pose_from_matrix, read_field
-from .core import StewartCommandCore
+from .core import WASHOUT, StewartCommandCore, StewartCommandOptions
 from .motion_cueing import CueingInput
-from .options import WASHOUT, StewartCommandOptions
-from .planner import Planner
-from .requests import TargetReader, check_time
+from .requests import Planner, TargetReader, check_time
 from .services import CommandServices
 from .targets import SHAPES, Target
 

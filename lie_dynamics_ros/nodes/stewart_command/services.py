@@ -18,14 +18,13 @@ from ...lie_dynamics.stewart.command import levelled
 from ...ros.model.platform_loading import frames_of
 from ...ros.node.managed_node import ManagedNode
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.travel import Way, answer_travel, describe_travel, ways_from
+from ...ros.outputs.tracked_outputs import Way, answer_travel, describe_travel, ways_from
 from ...ros.requests.services import Services
 from ...ros.requests.worker import Worker
 from ...ros.wire.messages import read_imu
 from .core import StewartCommandCore
 from .motion_cueing import CueingInput
-from .planner import Planner
-from .requests import TargetReader, check
+from .requests import Planner, TargetReader, check
 from .targets import PathTarget, Target
 
 # Where a platform is level, by an accelerometer or an inclinometer on it.

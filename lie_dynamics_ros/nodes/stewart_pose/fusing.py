@@ -3,26 +3,219 @@
 from __future__ import annotations
 
 import copy
+import math
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.errors import MessageError, ParameterError, WaitingError
 from ...core.leg_state import LEGS, LegState
+from ...core.poses import numbers_to_matrix
 from ...core.tracking import KINDS
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.stewart import DisplacementSensor, FusedPose, StewartFusion, StewartPlatform, level_home
+from ...lie_dynamics.stewart import (
+    DisplacementSensor,
+    FusedPose,
+    InertialSensor,
+    StewartError,
+    StewartFusion,
+    StewartPlatform,
+    level_home,
+)
 from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.fusion.result import DISAGREES
 from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 from .core import StewartPoseCore, StewartPoseOptions
-from .fusion_options import FusionOptions
-from .sensor_times import SensorTimes
-from .suspects import BELIEVED_AFTER, TOGETHER, Suspects
+
+# Legs are not accepted merely because they agree again with an estimate that has become vague meanwhile.
+
+BELIEVED_AFTER = 20
+"""Readings of each leg without a fault after which an estimate that was lost is accepted."""
+TOGETHER = 3
+"""So many sensors that disagree at once speak against the motion, or against all, and against none of them."""
+WILD = 3
+"""A leg that jumped so often while it was suspected is no longer off by something that stays."""
+SHARP, FAR = 10.0, 5.0
+"""Standard deviations: of how far a leg is off to be recorded, and of a jump back to fit that."""
+
+
+class Suspects:
+    """Deviations of legs that disagree, and those excluded since the estimate was lost.
+
+    Six lengths alone fit a pose, right or wrong. So a leg that was off by something that stays, as after a slip, would
+    be believed as soon as nothing speaks against it any more. It is suspected until it jumps back by as much as it was
+    off, or has jumped so often that it was off by nothing that stays.
+
+    Parameters
+    ----------
+    platform : StewartPlatform or RotaryPlatform
+    noise : ndarray, shape (6,)
+        Standard deviations of the lengths or angles [m, rad]; may change.
+    """
+
+    def __init__(self, platform: PointJointed, noise: Array) -> None:
+        self._platform, self.noise = platform, noise
+        self._off: dict[int, tuple[float, float]] = {}  # how far a leg is off [m], and the variance of that
+        self._jumps: dict[int, int] = {}  # of each suspect
+
+    @property
+    def legs(self) -> tuple[int, ...]:
+        """Indices of the legs that are suspected."""
+        return tuple(self._jumps)
+
+    def watch(self, fused: FusedPose, state: LegState, out: list[int]) -> None:
+        """Record how far the legs that are left out are off, while the estimate is sharp; 0: no more."""
+        self._off = {leg: self._off[leg] for leg in out if leg in self._off}
+        for leg, (off, variance) in self._distances(fused, state, out):
+            furthest = max(abs(off), abs(self._off.get(leg, (0.0, 0.0))[0]))
+            if variance <= (furthest / SHARP) ** 2:
+                back = abs(off) <= FAR * math.sqrt(variance)
+                self._off[leg] = (0.0, 0.0) if back else (off, variance)
+
+    def lose(self, legs: list[int]) -> None:
+        """Suspect legs that were left out as the estimate was lost, but for those that were off no more."""
+        for leg in legs:
+            if self._off.get(leg) != (0.0, 0.0):
+                self._jumps.setdefault(leg, 0)
+
+    def jumped(self, fused: FusedPose, state: LegState, out: list[int]) -> None:
+        """Record legs that jumped against an estimate that used them."""
+        for leg, (change, variance) in self._distances(fused, state, [leg for leg in out if leg in self._jumps]):
+            before, uncertain = self._off.get(leg, (math.nan, math.nan))
+            sharp = variance <= (change / SHARP) ** 2
+            self._count(leg, change, sharp and abs(before + change) <= FAR * math.sqrt(uncertain + variance))
+
+    def moved(self, changes: Array) -> None:
+        """Take note of how readings (6,) changed from some that no pose fits [m]."""
+        for leg in self.legs:
+            before, _ = self._off.get(leg, (math.nan, 0.0))
+            self._count(leg, changes[leg], abs(before + changes[leg]) * SHARP <= abs(before))
+
+    def _count(self, leg: int, change: float, back: bool) -> None:
+        """Count a jump that is one beside how far a leg was off; clear a leg that came back, or jumps to and fro."""
+        least = max(FAR * self.noise[leg], abs(self._off.get(leg, (0.0, 0.0))[0]) / SHARP)
+        self._jumps[leg] += abs(change) > least
+        if back or self._jumps[leg] >= WILD:
+            del self._jumps[leg]
+            self._off.pop(leg, None)
+
+    def _distances(self, fused: FusedPose, state: LegState, legs: list[int]) -> list[tuple[int, tuple[float, float]]]:
+        """Return how far readings of legs are from what is expected of them [m], and the variances of that."""
+        if not legs:
+            return []
+        pose, ages = fused.pose, np.zeros(LEGS) if state.ages is None else state.ages
+        try:
+            expected, slopes = self._platform.motor_positions(pose), self._platform.jacobian(pose, "aligned")
+        except StewartError:  # no angle is expected of a leg that does not reach
+            return []
+        past = (ages[:LEGS] + fused.delays[:LEGS]) * (slopes @ fused.twist)
+        off = np.clip(state.lengths[:LEGS], -LARGEST, LARGEST) - expected + past
+        variances = self.noise**2 + np.einsum("ij,jk,ik->i", slopes, fused.covariance, slopes)
+        return [(leg, (float(off[leg]), float(variances[leg]))) for leg in legs if np.isfinite(state.lengths[leg])]
+
+
+# When sensors were heard, and what they read before there is an estimate.
+
+SILENT = 100_000_000
+"""A sensor of which nothing has come for so long, and for three of its periods, is reported as silent [ns]."""
+LONGEST_START = 1_000_000_000
+"""Largest difference of the times of the first lengths [ns]."""
+
+
+class SensorTimes:
+    """When each of some sensors was last heard.
+
+    Parameters
+    ----------
+    size : int
+        Number of sensors, legs first.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._heard, self._periods = np.zeros((2, size), dtype=np.int64)
+        self.forget_readings()
+
+    def forget_readings(self) -> None:
+        """Forget what was read: an estimate begins from what is heard from now on."""
+        self._known = np.full(len(self._heard), np.nan)
+
+    def note(self, state: LegState, present: NDArray[np.bool_]) -> None:
+        """Take note of the sensors that are `present` in a state."""
+        ages = np.int64(0) if state.ages is None else np.rint(1e9 * state.ages).astype(np.int64)
+        self._periods = np.where(present & (self._heard > 0), state.stamp - ages - self._heard, self._periods)
+        self._heard = np.where(present, state.stamp - ages, self._heard)
+
+    def gather(self, state: LegState, present: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Add a state to what is known; return that, NaN where it is nothing, and how old it is then [s]."""
+        self._known[present] = state.lengths[present]
+        self.note(state, present)
+        ages = state.stamp - self._heard
+        self._known[ages > LONGEST_START] = np.nan
+        return self._known, np.where(np.isfinite(self._known), np.maximum(1e-9 * ages, 0.0), 0.0)
+
+    def missing(self) -> list[int]:
+        """Return indices of legs of which nothing is known."""
+        return np.flatnonzero(~np.isfinite(self._known[:LEGS])).tolist()
+
+    def silent(self, now: int) -> list[int]:
+        """Return indices of sensors that nothing has come of for a while at a time [ns]."""
+        return np.flatnonzero(now - self._heard > np.maximum(SILENT, 3 * self._periods)).tolist()
+
+
+# Options, from parameters of the node.
+
+@dataclass(frozen=True)
+class FusionOptions:
+    """Options of the fusion; see the parameters of the node."""
+
+    jerk: tuple[float, float]
+    delays: tuple[float, ...]
+    delay_deviations: tuple[float, ...]
+    resolution: float | None
+    inertial: InertialSensor | None
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> FusionOptions:
+        """Make options of parameter values; raises ParameterError where they make no sense."""
+        for name, sizes in (("jerk", (2,)), ("leg_delays", (1, LEGS)), ("leg_delay_deviations", (1, LEGS))):
+            if len(values[name]) not in sizes:
+                raise ParameterError(f"{name} has {len(values[name])} numbers; expected {' or '.join(map(str, sizes))}")
+        inertial = None
+        if values["use_imu"]:
+            place = tuple(values["imu_pose"])
+            if place != (0.0,) and len(place) != 7:
+                raise ParameterError(
+                    f"imu_pose has {len(place)} numbers; expected 7, or [0.0] for the platform's frame"
+                )
+            try:
+                pose = np.eye(4) if len(place) != 7 else numbers_to_matrix(place)
+            except MessageError as error:
+                raise ParameterError(f"imu_pose: {error}") from error
+            inertial = InertialSensor(
+                gyroscope_noise=values["gyroscope_noise"],
+                accelerometer_noise=values["accelerometer_noise"],
+                pose=pose,
+                delay=values["imu_delay"],
+                delay_deviation=values["imu_delay_deviation"],
+                gyroscope_bias=values["gyroscope_bias_deviation"],
+                accelerometer_bias=values["accelerometer_bias_deviation"],
+                gyroscope_scale=values["gyroscope_scale_deviation"],
+                accelerometer_scale=values["accelerometer_scale_deviation"],
+                alignment=values["imu_alignment_deviation"],
+            )
+        return cls(
+            jerk=(values["jerk"][0], values["jerk"][1]),
+            delays=tuple(values["leg_delays"]),
+            delay_deviations=tuple(values["leg_delay_deviations"]),
+            resolution=values["leg_resolution"] if values["leg_resolution"] >= 0.0 else None,
+            inertial=inertial,
+        )
+
 
 LATEST = 50_000_000
 """How much older than what was answered before lengths may be [ns]."""

@@ -22,7 +22,6 @@ from ...lie_dynamics.stewart import (
     TrackingStatus,
 )
 from ...lie_dynamics.stewart.fusion.platform_sensors import READINGS
-from ...ros.inputs.leg_topics import LegTopics
 from ...ros.inputs.partial_states import AGE_LIMIT
 from ...ros.model.platform_loading import (
     check_platform_settings,
@@ -34,19 +33,22 @@ from ...ros.model.platform_loading import (
 from ...ros.node.answering_node import AnsweringNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
-from ...ros.outputs.certainty import LOOK_EVERY, Certainty
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.pose_outputs import PoseOutputs
-from ...ros.outputs.travel import Way, answer_travel, describe_travel, ways_from
+from ...ros.outputs.tracked_outputs import (
+    LOOK_EVERY,
+    Certainty,
+    PoseOutputs,
+    Way,
+    answer_travel,
+    describe_travel,
+    ways_from,
+)
 from ...ros.wire import qos
 from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
 from .core import PoseAnswer, StewartPoseCore, StewartPoseOptions
-from .diagnosis import describe_fusion, describe_temperatures, describe_tracking
-from .fused_outputs import FusedOutputs
-from .fusing import FusedAnswer, FusingCore
-from .fusion_options import FusionOptions
-from .markers import StewartMarkers
-from .sensor_inputs import make_inputs, tell_of
+from .fusing import FusedAnswer, FusingCore, FusionOptions
+from .inputs import LegTopics, make_inputs, tell_of
+from .outputs import FusedOutputs, StewartMarkers, describe_fusion, describe_temperatures, describe_tracking
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics, warm_up
 from .settings import SETTINGS
 from .trackers import FollowedPose, check_offset_joints

@@ -21,12 +21,11 @@ from ...ros.node.robot_node import ROBOT_SETTINGS
 from ...ros.node.spinning import run
 from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
-from ...ros.outputs.base_outputs import WrenchOutput
 from ...ros.outputs.diagnostics import Report
+from ...ros.outputs.output import WrenchOutput
 from ...ros.wire import qos
 from ...ros.wire.messages import wrench_to_array
-from .core import ToolAnswer, ToolWrenchCore
-from .options import TOOL_WRENCH_SETTINGS, ToolWrenchOptions
+from .core import TOOL_WRENCH_SETTINGS, ToolAnswer, ToolWrenchCore, ToolWrenchOptions
 
 SETTINGS = (*ROBOT_SETTINGS, *TOOL_WRENCH_SETTINGS)
 

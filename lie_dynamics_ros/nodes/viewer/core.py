@@ -13,8 +13,7 @@ from ...core.errors import MessageError
 from ...core.turns import Turns
 from ...lie_dynamics import Model, forward_kinematics
 from ...lie_dynamics.stewart import StewartPlatform
-from .picture import BAD, GOOD, ContactView, Effort, Picture, PlatformView, ReportView, Robot
-from .shapes import LARGEST
+from .picture import BAD, GOOD, LARGEST, ContactView, Effort, Picture, PlatformView, ReportView, Robot
 
 LARGEST_NUMBER = 1e6
 """Positions, efforts and forces beyond this are no robot's, and are refused."""

@@ -37,12 +37,10 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import DROPPED, Report
 from ...ros.wire import qos
 from ...ros.wire.messages import pose_to_matrix, wrench_to_array
-from ...ros.wire.state_decoder import StateDecoder
+from ...ros.wire.serialized import StateDecoder
 from .core import EFFORT_SOURCES, ViewerCore, ViewOptions
 from .page import Page
-from .picture import Robot
-from .shapes import shapes_of
-from .solids import Surface
+from .picture import Robot, Surface, shapes_of
 
 # Meshes that a robot description names, read by trimesh, which comes with the page's server.
 

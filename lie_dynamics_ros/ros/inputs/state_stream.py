@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -10,24 +10,206 @@ from builtin_interfaces.msg import Time
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from ...core.errors import MessageError, WaitingError, reason_of
+from ...core.errors import ConfigurationError, MessageError, WaitingError, reason_of, start_problem
 from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
-from ..outputs.diagnostics import SAY_AGAIN, Report, StreamStatistics
-from ..outputs.response_times import ResponseTimes
+from ..outputs.diagnostics import SAY_AGAIN, Report, ResponseTimes, StreamStatistics
 from ..wire import qos
 from ..wire.compatibility import UNKNOWN
 from ..wire.messages import nanoseconds
-from ..wire.state_decoder import StateDecoder
-from .input_topics import InputTopics
+from ..wire.serialized import StateDecoder
 from .publishers import Publishers, subscribe
-from .state_times import BACKWARDS, STALE, StateTimes
 
 if TYPE_CHECKING:
     from ..node.managed_node import ManagedNode
+
+
+# Checks of the time stamps of states.
+
+BACKWARDS = "time ran backwards"
+"""Kind of the error for a state that is older than the one before."""
+STALE = "stale"
+"""Kind of the error for a state that is too old when it arrives."""
+EARLY = "from the future"
+"""Kind of the error for a state that is ahead of the node's clock."""
+MOST_TRACKED = 64
+"""Publishers, with joints, whose times are kept; beyond, all are forgotten: who comes and goes takes no memory."""
+
+
+class StateTimes:
+    """Refuses states that are too old, from the future, or older than one of the same publisher that was answered.
+
+    Where a publisher sends several lists of joints, each list has times of its own.
+
+    Only states that were answered count as the last: what is refused, for its time or for what it holds, refuses no
+    other. A state without a time stamp (zero) is taken as fresh.
+
+    Attributes
+    ----------
+    timeout : int
+        Oldest age [ns] of a state that is answered; 0 switches the check against the clock off.
+    went_back : int
+        How far time went back [ns] when last it did.
+    """
+
+    def __init__(self) -> None:
+        self.timeout = 0
+        self.went_back = 0
+        self._tracks: dict[tuple[bytes | str, ...], _Track] = {}
+        self._checked: tuple[_Track, int] | None = None
+
+    def reset(self) -> None:
+        """Forget the last states."""
+        self._tracks.clear()
+
+    def check(self, stamp: int, now: int, publisher: bytes = b"", joints: Sequence[str] = ()) -> int:
+        """Return the age [ns] of a state stamped ``stamp`` [ns] at the time ``now`` [ns]; 0 for no stamp.
+
+        Parameters
+        ----------
+        publisher : bytes
+            Who sent it; publishers whose clocks differ do not refuse each other's states.
+        joints : sequence of str
+            Of whom it tells; each may be measured at a time of its own, and sent in any order.
+
+        Raises
+        ------
+        MessageError
+            The state must not be answered. After a jump back in time, states are accepted again as soon as their
+            time runs forwards.
+        """
+        self._checked = None
+        if stamp == 0:
+            return 0
+        key = publisher, *joints
+        track = self._tracks.get(key)
+        if track is None:
+            track = self._begin(key)
+        if stamp < track.last and (not track.back or stamp < track.back):
+            track.back = stamp
+            self.went_back = track.last - stamp
+            raise MessageError(BACKWARDS, f"the time stamp went back by {self.went_back * 1e-9:.6f} s")
+        age = now - stamp
+        if self.timeout:
+            if age > self.timeout:
+                raise MessageError(
+                    STALE, f"a state was {age * 1e-9:.3f} s old; state_timeout is {self.timeout * 1e-9:.3f} s"
+                )
+            if -age > self.timeout:
+                raise MessageError(
+                    EARLY,
+                    f"a state was stamped {-age * 1e-9:.3f} s ahead of this node's clock "
+                    "(clocks not synchronised, or use_sim_time set on one side only)",
+                )
+        self._checked = track, stamp
+        return age
+
+    def answered(self) -> None:
+        """Take note that the state checked last was answered: older ones of its list are refused from now on."""
+        if self._checked is not None:
+            track, track.last = self._checked
+            track.back = 0
+
+    def _begin(self, key: tuple[bytes | str, ...]) -> _Track:
+        if len(self._tracks) >= MOST_TRACKED:
+            self._tracks.clear()
+        track = self._tracks[key] = _Track()
+        return track
+
+
+class _Track:
+    """Times of a publisher's list of joints [ns]: of its last state that was answered, of its last that went back."""
+
+    __slots__ = ("back", "last")
+
+    def __init__(self) -> None:
+        self.last = self.back = 0
+
+
+# Topics that parameters name: heard where each is one of its own, as ROS resolves it, and refused else.
+
+MOST_TOPICS = 100
+"""Names in one parameter: each subscription takes threads and memory of DDS."""
+
+
+class InputTopics:
+    """The topics on which a node hears states.
+
+    Two names are the same topic where ROS resolves them alike: with or without the namespace, or by a remapping.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    first : Subscription
+        To the topic that needs no parameter.
+
+    Attributes
+    ----------
+    heard : list of Subscription
+    """
+
+    def __init__(self, node: ManagedNode, first: Subscription) -> None:
+        self._node, self.heard = node, [first]
+        self._names = {first.topic_name: "the input joint_states"}
+        self._problems: list[str] = []
+
+    def hear(
+        self,
+        parameter: str,
+        topics: Sequence[str],
+        type_: type,
+        listener: Callable[[int], Callable[[bytes, bytes], None]],
+    ) -> bool:
+        """Subscribe to the topics that a parameter names, with ``listener(place)`` for each that is not empty.
+
+        What cannot be heard is kept for `check`, and no more. Tells whether there are any names.
+        """
+        if len(topics) > MOST_TOPICS:
+            self._problems.append(f"{parameter} has {len(topics)} names; expected at most {MOST_TOPICS}")
+            return True
+        for place, topic in enumerate(topics):
+            if topic:
+                self._hear(f"{parameter} {place + 1} ({quoted(topic)})", topic, type_, listener(place))
+        return any(topics)
+
+    def _hear(self, name: str, topic: str, type_: type, callback: Callable[[bytes, bytes], None]) -> None:
+        try:
+            resolved = self._node.resolve_topic_name(topic)
+            problem = self._taken(resolved, name)
+            if resolved in self._names:
+                problem = self._both(name, self._names[resolved], resolved)
+            if not problem:
+                self.heard.append(subscribe(self._node, type_, topic, callback, qos.STREAM_INPUT))
+                self._names[resolved] = name
+        except Exception as error:
+            problem = f"{name} cannot be heard: {start_problem(error)}"
+        if problem:
+            self._problems.append(problem)
+
+    def check(self) -> None:
+        """Raise ConfigurationError where a name is no topic, or that of another name, input or output of the node."""
+        taken = [self._taken(topic, name) for topic, name in self._names.items()]
+        for problem in (*self._problems, *taken):
+            if problem:
+                raise ConfigurationError(problem)
+
+    def _taken(self, topic: str, name: str) -> str:
+        """Return what else the node has the topic for; empty where nothing."""
+        if any(one.topic_name == topic for one in self._node.publishers):
+            return f"{name} is the topic {topic}, which this node publishes; expected another"
+        if any(one.topic_name == topic for one in self._node.subscriptions if one not in self.heard):
+            return self._both(name, "another input of this node", topic)
+        return ""
+
+    @staticmethod
+    def _both(one: str, other: str, topic: str) -> str:
+        return f"{one} and {other} are both the topic {topic}; expected a topic of its own for each"
+
 
 TOPICS = Setting(
     "joint_state_topics",

@@ -5,11 +5,129 @@ An argument without a value leaves things as the parameter file has them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from .argument import BOOLEANS, LISTS, Argument
-from .argument import OF_ALL_NODES as _COMMON
+import yaml
+
+from ...lie_dynamics.texts import plain_number, quoted
+
+# An argument of launch files, and how its text is read.
+
+# Parameter files, looked at before nodes are started with them.
+
+
+def parameter_file(name: str, text: str) -> Path:
+    """Return the path of a parameter file; refuse one that no node could read, with one line."""
+    path = Path(text).expanduser()
+    if not path.is_file():
+        raise ValueError(f"{name} is {quoted(text)}; expected the path of a parameter file, and there is none")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{name} is {quoted(text)}, which cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}" if mark is not None else ""
+        raise ValueError(f"{name} is {quoted(text)}, which is not valid YAML{place}") from error
+    mixed = _mixed_list(content, 6)
+    if mixed:
+        raise ValueError(
+            f"{name} is {quoted(text)}, where {mixed} mixes numbers with and without a decimal point: write 0.0 for 0"
+        )
+    return path
+
+
+def _mixed_list(content: Any, depth: int) -> str:
+    """Return the name of a parameter that is a list of integers and floating point numbers; empty where none is."""
+    if not isinstance(content, dict) or not depth:
+        return ""
+    for key, value in content.items():
+        if isinstance(value, list) and {type(entry) for entry in value} == {int, float}:
+            return str(key)
+        found = _mixed_list(value, depth - 1)
+        if found:
+            return found
+    return ""
+
+
+BOOLEANS = ("true", "false")
+OF_ALL_NODES = ("autostart", "use_sim_time")
+"""Arguments that every node has."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of launch files.
+
+    Attributes
+    ----------
+    description : str
+        Text in ``ros2 launch --show-args``.
+    kind : {"text", "boolean", "number", "name", "file", "arms", "robots"}
+        What a value must be: a name is that of a topic or namespace; arms are words ``namespace=base_link``, robots are
+        namespaces.
+    choices : tuple of str
+        Allowed values, where not all are.
+    low, high : float
+        Range of a number.
+    default : str
+        Value where none is given; an empty one leaves things as they are.
+    empty : str
+        Text in ``--show-args`` for an empty value.
+    """
+
+    description: str
+    kind: str = "text"
+    choices: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    default: str = ""
+    empty: str = "as in the parameter file"
+
+    def read(self, name: str, text: str) -> Any:
+        """Return the value of a text that is not empty; raises ValueError, which names argument, value and rule."""
+        if self.choices and text not in self.choices:
+            raise ValueError(f"{name} is {quoted(text)}; expected {' or '.join(self.choices)}")
+        if self.kind == "boolean":
+            return text == "true"
+        if self.kind == "number":
+            value = plain_number(text)
+            if value is None or not self.low <= value <= self.high:
+                raise ValueError(f"{name} is {quoted(text)}; expected a number from {self.low:g} to {self.high:g}")
+            return value
+        if self.kind == "name" and not _NAME.fullmatch(text):
+            raise ValueError(f"{name} is {quoted(text)}; expected words of letters, digits and _ with / between them")
+        if self.kind in LISTS:
+            return _read_list(name, text, self.kind)
+        if self.kind == "file":
+            return str(parameter_file(name, text))
+        return text
+
+
+LISTS = {"arms": "words namespace=base_link", "robots": "words of letters, digits and _, a namespace for each robot"}
+"""Arguments that list what nodes are started for, and what is expected of them."""
+
+
+def _read_list(name: str, text: str, kind: str) -> dict[str, str]:
+    """Return the base link of each arm, or nothing of each robot, by its namespace; raises ValueError for the rest."""
+    found: dict[str, str] = {}
+    for word in text.split():
+        namespace, equals, link = word.partition("=")
+        wrong = not link if kind == "arms" else equals
+        if wrong or not _NAME.fullmatch(namespace) or namespace.startswith(("/", "~")):
+            raise ValueError(f"{name} has {quoted(word)}; expected {LISTS[kind]}")
+        if namespace in found:
+            raise ValueError(f"{name} names {namespace} twice")
+        found[namespace] = link
+    return found
+
+
+_NAME = re.compile(r"(/|~/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*/?")
+
 
 _BOOLEAN = {"kind": "boolean", "choices": BOOLEANS}
 #: Arguments that set the parameter of the same name.
@@ -45,27 +163,27 @@ class NodeFile:
 #: Topics: argument, topic of the node, description.
 LAUNCHED_NODES = {
     "inverse_dynamics": NodeFile(
-        (*_ROBOT, *_COMMON),
+        (*_ROBOT, *OF_ALL_NODES),
         {"commands": ("~/commands", "Topic of the effort commands; a name has them published.")},
     ),
     "hybrid_dynamics": NodeFile(
-        (*_ROBOT, *_COMMON),
+        (*_ROBOT, *OF_ALL_NODES),
         {"commands": ("~/command", "Topic of the commands, lie_dynamics_interfaces/HybridCommand.")},
     ),
     "computed_torque": NodeFile(
-        (*_ROBOT, "loops", "mode", *_COMMON),
+        (*_ROBOT, "loops", "mode", *OF_ALL_NODES),
         {"commands": ("~/commands", "Topic of the effort commands.")},
         ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", "operational_space", "impedance"),
     ),
     "closed_loop": NodeFile(
-        ("robot_description", "loops", "joint_prefix", "frame_prefix", *_COMMON),
+        ("robot_description", "loops", "joint_prefix", "frame_prefix", *OF_ALL_NODES),
         {"commands": ("~/commands", "Topic of the effort commands.")},
     ),
-    "contact": NodeFile((*_ROBOT, *_COMMON), {"touching": ("~/touching", "Topic that reports contact.")}),
-    "tool_wrench": NodeFile((*_ROBOT, *_COMMON), {"wrench": ("~/wrench", "Topic of the sensor's readings.")}),
-    "viewer": NodeFile(("robot_description", "joint_prefix", "frame_prefix", "platform", "address", *_COMMON)),
+    "contact": NodeFile((*_ROBOT, *OF_ALL_NODES), {"touching": ("~/touching", "Topic that reports contact.")}),
+    "tool_wrench": NodeFile((*_ROBOT, *OF_ALL_NODES), {"wrench": ("~/wrench", "Topic of the sensor's readings.")}),
+    "viewer": NodeFile(("robot_description", "joint_prefix", "frame_prefix", "platform", "address", *OF_ALL_NODES)),
     "simulated_robot": NodeFile(
-        ("robot_description", "joint_prefix", "mode", "rate", "publish_clock", *_COMMON),
+        ("robot_description", "joint_prefix", "mode", "rate", "publish_clock", *OF_ALL_NODES),
         {
             "commands": ("~/commands", "Topic of the effort commands that it obeys."),
             "accelerations": ("~/joint_trajectory_point", "Topic of the accelerations of the motion."),
@@ -73,7 +191,7 @@ LAUNCHED_NODES = {
         ("motion", "dynamics"),
     ),
     "simulated_stewart": NodeFile(
-        (*_STEWART, "mode", "rate", "length_noise", *_COMMON),
+        (*_STEWART, "mode", "rate", "length_noise", *OF_ALL_NODES),
         {
             "commands": ("~/desired_pose", "Topic of the desired poses that it follows."),
             "leg_commands": ("~/leg_commands", "Topic of the set points of legs."),
@@ -82,13 +200,15 @@ LAUNCHED_NODES = {
         ("motion", "actuators"),
     ),
     "stewart_command": NodeFile(
-        (*_STEWART, *_COMMON),
+        (*_STEWART, *OF_ALL_NODES),
         {
             "commands": ("~/leg_commands", "Topic of the set points of legs."),
             "joint_states": ("joint_states", "Topic of the leg lengths."),
         },
     ),
-    "stewart_pose": NodeFile((*_STEWART, *_COMMON), {"joint_states": ("joint_states", "Topic of the leg lengths.")}),
+    "stewart_pose": NodeFile(
+        (*_STEWART, *OF_ALL_NODES), {"joint_states": ("joint_states", "Topic of the leg lengths.")}
+    ),
 }
 
 
@@ -148,7 +268,7 @@ def arguments_of(parts: Sequence[Part], defaults: Mapping[str, str]) -> dict[str
     }
     for part in parts:
         node = LAUNCHED_NODES[part.node]
-        for name in (*part.takes, *_COMMON):
+        for name in (*part.takes, *OF_ALL_NODES):
             found.setdefault(name, _argument(node, name))
         if part.when:
             found[part.when] = Argument(f"Start {part.node} too.", "boolean", BOOLEANS, default="false")

@@ -14,8 +14,7 @@ from ...lie_dynamics.errors import LieDynamicsError
 from ...lie_dynamics.model.urdf.fields import read_robot
 from ...lie_dynamics.texts import quoted
 from ..model.robot_description import read_description
-from .argument import LISTS, OF_ALL_NODES, Argument
-from .launch_arguments import LAUNCHED_NODES, Part, arguments_of, with_view
+from .launch_arguments import LAUNCHED_NODES, LISTS, OF_ALL_NODES, Argument, Part, arguments_of, with_view
 
 # What launch is to start, from the arguments of a launch file.
 #

@@ -13,8 +13,7 @@ from ...core.errors import RequestError
 from ...core.robot_options import STATE_TIMEOUT
 from ...core.setting import Setting
 from ..inputs.state_stream import StateStream
-from ..outputs.diagnostics import Report
-from ..outputs.response_times import DEADLINE
+from ..outputs.diagnostics import DEADLINE, Report
 from ..requests.services import Services
 from ..requests.worker import Worker
 from ..wire import qos

@@ -23,9 +23,9 @@ from ..inputs.publishers import subscribe
 from ..model.robot_description import MAX_SIZE, check_text, read_description
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
+from ..requests.worker import Background, Job
 from ..wire import qos
 from ..wire.compatibility import take_message
-from .background import Background, Job
 from .managed_node import ManagedNode
 
 DESCRIPTION_SETTINGS = (

@@ -14,12 +14,13 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecyclePublisher, LifecycleState, TransitionCallbackReturn
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from ...core.errors import reason_of
+from ...core.errors import ConfigurationError, ParameterError, reason_of
 from ...core.setting import Setting
 from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
@@ -37,7 +38,33 @@ from .garbage import freeze_gc, unfreeze_gc
 from .parameters import Settings
 from .real_time import REAL_TIME_SETTINGS
 from .spinning import EXECUTORS, REST_CHECK, REST_TIME
-from .topic_checks import check_inputs, check_type
+
+# Topics of one node: each for messages of one type, and none that it hears and publishes on.
+
+SHARED_TOPICS = {"/clock", "/diagnostics", "/parameter_events", "/rosout"}
+"""Topics that a node may hear and publish on: those of all nodes."""
+
+
+def check_type(node: Node, type_: type, topic: str) -> None:
+    """Raise ParameterError where remappings give one topic to messages of two types, which DDS hardly reports."""
+    resolved = node.resolve_topic_name(topic)
+    for other in (*node.subscriptions, *node.publishers):
+        if other.topic_name == resolved and other.msg_type is not type_:
+            raise ParameterError(
+                f"{topic} is the topic {resolved}, which this node has for {other.msg_type.__name__}; expected "
+                f"another topic for {type_.__name__}"
+            )
+
+
+def check_inputs(node: Node) -> None:
+    """Raise ConfigurationError where a remapping makes the node receive its own messages."""
+    own = {one.topic_name for one in node.publishers} - SHARED_TOPICS
+    for heard in node.subscriptions:
+        if heard.topic_name in own:
+            raise ConfigurationError(
+                f"{heard.topic_name} is an input and an output of this node; expected a topic of its own for each"
+            )
+
 
 COMMON_SETTINGS = (
     Setting("autostart", True, "Configure and activate the node as soon as possible.", "at start"),

@@ -18,8 +18,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_options import MODEL_SETTINGS, Payload, RobotOptions
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
-from ..inputs.base_input import BASE_SETTINGS, BaseInput
-from ..inputs.imu_input import IMU_SETTINGS, ImuInput
+from ..inputs.base_input import BASE_SETTINGS, IMU_SETTINGS, BaseInput, ImuInput
 from ..inputs.robot_inputs import INPUT_SETTINGS, NAMED, RobotInputs
 from ..inputs.state_stream import TOPICS
 from ..model.model_loading import FRAME_PREFIX, MODEL_SOURCE_SETTINGS

@@ -11,8 +11,7 @@ from ...core.robot_options import Payload, RobotOptions
 from ...lie_dynamics import JointFriction, Model
 from ..inputs.base_input import check_base
 from ..inputs.robot_inputs import RobotInputs
-from ..model.friction_loading import load_friction
-from ..model.model_loading import load_base, load_model
+from ..model.model_loading import load_base, load_friction, load_model
 from .robot_node import Core, RobotNode
 
 

@@ -1,7 +1,8 @@
-"""Diagnostics of a node on /diagnostics, once a second."""
+"""Diagnostics of a node on /diagnostics, once a second: reports, counts, durations, response times."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
+from ...core.setting import Setting
 from ..wire import qos
 
 OK = DiagnosticStatus.OK
@@ -21,6 +23,16 @@ SAY_AGAIN = 10.0
 """Period at which the log repeats lasting problems and waits [s]."""
 DROPPED = "dropped: "
 """Begins the names of the counts of dropped messages; the kind of their fault follows."""
+DEADLINE = Setting(
+    "deadline",
+    0.001,
+    "Answers that take longer are counted as late, in the diagnostics alone [s].",
+    low=1e-6,
+    high=3600.0,
+)
+
+EDGES = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 100e-3)
+"""Upper ends of the bins of the histogram [s]; one more holds what is longer."""
 
 
 @dataclass
@@ -129,6 +141,53 @@ class StreamStatistics:
         for percent, value in zip((50, 95, 99), window.percentiles(50, 95, 99), strict=False):
             values[f"{name} p{percent} [us]"] = f"{value * 1e6:.0f}"
         window.clear()
+
+
+class ResponseTimes:
+    """Response times of a node since it was activated.
+
+    Attributes
+    ----------
+    deadline : float
+        Longest time that counts as in time [s].
+    late : int
+        How many were longer.
+    longest : float
+        [s].
+    """
+
+    def __init__(self) -> None:
+        self.deadline = DEADLINE.default
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._counts = [0] * (len(EDGES) + 1)
+        self.late = 0
+        self.longest = self._recent = 0.0
+
+    def add(self, duration: float) -> None:
+        """Take in one response time [s]."""
+        self._counts[bisect_left(EDGES, duration)] += 1
+        if duration > self.deadline:
+            self.late += 1
+        if duration > self._recent:
+            self._recent = duration
+
+    def describe(self, report: Report, timeout: float) -> None:
+        """Write all of it into a diagnostic report; one since the last report beyond ``timeout`` [s] is an error."""
+        recent, self._recent = self._recent, 0.0
+        self.longest = max(self.longest, recent)
+        values = report.values
+        names = [f"<= {1e6 * edge:g} us" for edge in EDGES] + ["longer"]
+        filled = [f"{name}: {count}" for name, count in zip(names, self._counts, strict=True) if count]
+        values["response times"] = ", ".join(filled) or "none"
+        values["answers later than deadline"] = self.late
+        values["longest response [us]"] = f"{1e6 * self.longest:.0f}"
+        if timeout and recent > timeout:
+            report.add(
+                ERROR, f"an answer took {recent:.3f} s, more than state_timeout, which is {timeout:g} s"
+            )
 
 
 class ReportingNode(Protocol):

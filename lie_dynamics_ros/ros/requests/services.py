@@ -10,7 +10,7 @@ from rclpy.node import Node
 from ...core.errors import NodeError, reason_of
 from ...lie_dynamics import LieDynamicsError
 from ..outputs.diagnostics import Report
-from ..wire.interface_package import BUILD_IT, INTERFACE_PACKAGE, interfaces
+from ..wire.compatibility import BUILD_IT, INTERFACE_PACKAGE, interfaces
 from .worker import Worker
 
 if TYPE_CHECKING:

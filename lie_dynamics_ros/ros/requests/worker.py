@@ -1,4 +1,4 @@
-"""Long computations beside the messages: one thread, so that a service call does not hold up a stream."""
+"""Long computations on threads beside the executor: service calls, and jobs that a node looks after."""
 
 from __future__ import annotations
 
@@ -12,6 +12,65 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.service import Service
 
 from ..wire.compatibility import respond_by
+
+
+class Job:
+    """Something to be made, and what became of it.
+
+    Parameters
+    ----------
+    key : object
+        Tells what it is made from: jobs with equal keys make the same.
+    make : callable
+        Returns the result, or raises.
+
+    Attributes
+    ----------
+    done : bool
+        Whether it has been made, or has failed.
+    """
+
+    def __init__(self, key: Any, make: Callable[[], Any]) -> None:
+        self.key, self._make = key, make
+        self.done = False
+        self._result: Any = None
+        self._error: Exception | None = None
+
+    def run(self) -> None:
+        """Make it; never raises."""
+        try:
+            self._result = self._make()
+        except Exception as error:
+            self._error = error
+        self.done = True
+
+    def result(self) -> Any:
+        """Return what was made, or raise why it could not be."""
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+class Background:
+    """A thread that does one job after the other.
+
+    Parameters
+    ----------
+    name : str
+        Of the thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    def start(self, job: Job) -> None:
+        """Begin a job; `Job.done` is True when it is done."""
+        self._thread.submit(job.run)
+
+    def close(self) -> None:
+        """Drop the jobs that wait; the one under way ends on its own."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
 
 SWITCH_INTERVAL = 5e-4
 """How long a thread may keep another waiting for the interpreter [s]; Python's own 5 ms would show in a stream."""

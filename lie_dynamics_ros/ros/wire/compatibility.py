@@ -5,8 +5,10 @@ No other module names a distribution or uses what is private of rclpy: here is w
 
 from __future__ import annotations
 
+import importlib
 import zlib
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ...lie_dynamics.texts import quoted
@@ -20,6 +22,26 @@ if TYPE_CHECKING:  # what sets the environment of processes must not load rclpy,
     from rclpy.publisher import Publisher
     from rclpy.service import Service
     from rclpy.subscription import Subscription
+
+
+# Messages and services of this project, where the package that holds them is installed.
+
+INTERFACE_PACKAGE = "lie_dynamics_interfaces"
+BUILD_IT = (
+    "a plain colcon build leaves it out: "
+    f"colcon build --base-paths src/lie_dynamics_ros src/lie_dynamics_ros/{INTERFACE_PACKAGE}"
+)
+"""It lies inside the other package, where colcon does not look."""
+
+
+def interfaces(kind: str) -> ModuleType | None:
+    """Return the module of this project's messages ("msg") or services ("srv"); None where it is not installed."""
+    try:
+        module = importlib.import_module(f"{INTERFACE_PACKAGE}.{kind}")
+    except ImportError:
+        return None
+    return module if module.__file__ else None  # in a checkout, its sources look like a package without content
+
 
 BEFORE_FAST_DDS_3 = ("humble", "iron", "jazzy")
 """Distributions whose Fast DDS still goes by the name of its libraries before version 3."""

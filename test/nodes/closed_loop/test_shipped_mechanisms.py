@@ -12,8 +12,7 @@ from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, Model, mechanism
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
-from lie_dynamics_ros.nodes.closed_loop.core import ClosedLoopCore
-from lie_dynamics_ros.nodes.closed_loop.options import CLOSED_LOOP_SETTINGS, ClosedLoopOptions
+from lie_dynamics_ros.nodes.closed_loop.core import CLOSED_LOOP_SETTINGS, ClosedLoopCore, ClosedLoopOptions
 
 SHARE = Path(lie_dynamics_ros.__file__).parent
 DEFAULTS = {setting.name: setting.default for setting in (*CLOSED_LOOP_SETTINGS, *MODEL_SETTINGS)}

@@ -10,9 +10,7 @@ from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import JointFriction, frame_pose, gravity_force, inverse_dynamics, jacobian
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
-from lie_dynamics_ros.nodes.contact.core import ContactCore
-from lie_dynamics_ros.nodes.contact.options import CONTACT_SETTINGS, ContactOptions
-from lie_dynamics_ros.nodes.contact.report import make_report
+from lie_dynamics_ros.nodes.contact.core import CONTACT_SETTINGS, ContactCore, ContactOptions, make_report
 
 REST = np.array([0.0, -0.3, 0.0, -1.9, 0.0, 1.6, 0.5])
 S = 10**9

@@ -7,7 +7,7 @@ from support.recorded_arm import Drives, exciting_motion, record
 from test_contact_core import core_of, state
 
 from lie_dynamics_ros.core.errors import RequestError
-from lie_dynamics_ros.nodes.contact.payload import MotionRecording, find_payload
+from lie_dynamics_ros.nodes.contact.core import MotionRecording, find_payload
 
 MS = 10**6
 FRAME, MASS, COM = "panda_link7", 1.5, np.array([0.03, -0.02, 0.1])

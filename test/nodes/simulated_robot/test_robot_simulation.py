@@ -17,7 +17,7 @@ from lie_dynamics_ros.core.joint_mapping import JointMapping
 from lie_dynamics_ros.lie_dynamics import JointFriction, Model
 from lie_dynamics_ros.nodes.simulated_robot.core import RobotSimulation, SimulationOptions, steps_of_delay
 from lie_dynamics_ros.nodes.simulated_robot.node import SETTINGS
-from lie_dynamics_ros.ros.inputs.robot_commands import read_effort_array, read_named_efforts, read_point
+from lie_dynamics_ros.ros.inputs.commands import read_effort_array, read_named_efforts, read_point
 
 VALUES = {setting.name: setting.default for setting in SETTINGS}
 G = 9.81

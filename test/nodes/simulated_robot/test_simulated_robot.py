@@ -10,9 +10,9 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from lie_dynamics_ros.lie_dynamics import Model
+from lie_dynamics_ros.nodes.simulated_robot.core import SineMotion
 from lie_dynamics_ros.nodes.simulated_robot.node import SimulatedRobot
-from lie_dynamics_ros.nodes.simulated_robot.sine_motion import SineMotion
-from lie_dynamics_ros.ros.inputs.robot_commands import EFFORT
+from lie_dynamics_ros.ros.inputs.commands import EFFORT
 
 
 @pytest.mark.parametrize("frequency", [0.05, 0.2, 2.0])

@@ -11,10 +11,9 @@ from lie_dynamics_ros.core.leg_state import LegState
 from lie_dynamics_ros.lie_dynamics import SpatialInertia
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
 from lie_dynamics_ros.lie_dynamics.stewart.command import PlatformLoad
-from lie_dynamics_ros.nodes.simulated_stewart.actuators import ActuatorOptions, LegActuators
-from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore
+from lie_dynamics_ros.nodes.simulated_stewart.core import ActuatorOptions, LegActuators
+from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
-from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS as POSE_SETTINGS

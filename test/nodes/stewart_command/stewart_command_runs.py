@@ -4,9 +4,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, reference_platform
-from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore
+from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
-from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 
 REFERENCE = reference_platform()

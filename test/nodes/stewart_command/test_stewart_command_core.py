@@ -6,8 +6,7 @@ from scipy.spatial.transform import Rotation
 from stewart_command_runs import DEFAULTS, HOME, LEAD, LEGS, PLATFORM, Run, core_of, pose, to
 
 from lie_dynamics_ros.core.errors import ParameterError
-from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore
-from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
+from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 
 

@@ -8,9 +8,8 @@ from stewart_command_runs import DEFAULTS, HOME, LEAD, LEGS, Run, core_of, pose,
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, semi_regular_rotary_platform
 from lie_dynamics_ros.lie_dynamics.stewart.command import ClassicalWashout
-from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore
+from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.motion_cueing import RIDE_PERIOD, MotionCueing
-from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
 
 G = 9.81
 REST, STILL = np.array([0.0, 0.0, G]), np.zeros(3)

@@ -17,15 +17,12 @@ from std_srvs.srv import Trigger
 from lie_dynamics_ros.core.leg_state import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import RotaryPlatform, StewartError, TrackingStatus
 from lie_dynamics_ros.lie_dynamics.stewart.command import PlatformLoad
-from lie_dynamics_ros.nodes.simulated_stewart.actuators import ActuatorOptions, LegActuators
-from lie_dynamics_ros.nodes.simulated_stewart.core import MotionOptions, PlatformMotion
-from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore
+from lie_dynamics_ros.nodes.simulated_stewart.core import ActuatorOptions, LegActuators, MotionOptions, PlatformMotion
+from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
-from lie_dynamics_ros.nodes.stewart_command.options import StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
-from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore
-from lie_dynamics_ros.nodes.stewart_pose.fusion_options import FusionOptions
+from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore, FusionOptions
 from lie_dynamics_ros.nodes.stewart_pose.settings import SETTINGS
 
 SERVOS = [f"servo_{k}" for k in range(1, 7)]

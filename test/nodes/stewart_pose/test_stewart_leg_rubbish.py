@@ -12,9 +12,8 @@ from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.core.errors import MessageError, WaitingError
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings
+from lie_dynamics_ros.nodes.stewart_pose.inputs import LegInputs, LegTemperatures
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
-from lie_dynamics_ros.ros.inputs.leg_inputs import LegInputs
-from lie_dynamics_ros.ros.inputs.leg_temperatures import LegTemperatures
 
 VALUES = {setting.name: setting.default for setting in SETTINGS}
 MS = 1_000_000

@@ -7,8 +7,7 @@ from support.sensed_tool import BIAS, COM, FLANGE, INERTIA, MASS, NOISE, Wrist
 from lie_dynamics_ros.core.errors import MessageError, ParameterError, RequestError
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.nodes.tool_wrench.core import ToolWrenchCore
-from lie_dynamics_ros.nodes.tool_wrench.options import TOOL_WRENCH_SETTINGS, ToolWrenchOptions
+from lie_dynamics_ros.nodes.tool_wrench.core import TOOL_WRENCH_SETTINGS, ToolWrenchCore, ToolWrenchOptions
 
 S, MS = 10**9, 10**6
 DEFAULTS = {setting.name: setting.default for setting in (*TOOL_WRENCH_SETTINGS, *MODEL_SETTINGS)}

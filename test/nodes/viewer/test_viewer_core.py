@@ -12,8 +12,7 @@ from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
 from lie_dynamics_ros.nodes.viewer.core import MOST_REPORTS, ViewerCore, ViewOptions
 from lie_dynamics_ros.nodes.viewer.node import MeshReader
-from lie_dynamics_ros.nodes.viewer.picture import Robot
-from lie_dynamics_ros.nodes.viewer.shapes import JOINT, shapes_of
+from lie_dynamics_ros.nodes.viewer.picture import JOINT, Robot, shapes_of
 
 POSITION = np.linspace(-0.5, 0.5, 7)
 SMALL = np.diag([4e-10, 1e-10, 9e-10])

@@ -10,9 +10,8 @@ from support.page.browser import Browser, needs_chromium
 
 pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
 
-from lie_dynamics_ros.nodes.viewer.page import free_port
-from lie_dynamics_ros.nodes.viewer.replay import REPLAY
-from lie_dynamics_ros.nodes.viewer.shapes import JOINT
+from lie_dynamics_ros.nodes.viewer.page import REPLAY, free_port
+from lie_dynamics_ros.nodes.viewer.picture import JOINT
 
 pytestmark = [needs_chromium, pytest.mark.slow]  # drawing without a graphics card takes a minute of a processor
 POSITION = np.array([0.0, -0.3, 0.0, -1.8, 0.0, 1.6, 0.8])

@@ -20,8 +20,7 @@ pytest.importorskip("viser", reason="viser, which serves the viewer's page, is n
 from support.page.page_watcher import Watcher
 
 from lie_dynamics_ros.core.errors import ConfigurationError, MessageError
-from lie_dynamics_ros.nodes.viewer.page import Page, extent
-from lie_dynamics_ros.nodes.viewer.replay import PATH
+from lie_dynamics_ros.nodes.viewer.page import PATH, Page, extent
 
 PLACE = np.array([0.0, 0.8, 0.0])
 

@@ -11,7 +11,7 @@ from support import arms, cores
 
 from lie_dynamics_ros.core.base.gravity_sensor import GravitySensor
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.ros.inputs.imu_input import ImuInput
+from lie_dynamics_ros.ros.inputs.base_input import ImuInput
 from lie_dynamics_ros.ros.outputs.diagnostics import Report
 
 

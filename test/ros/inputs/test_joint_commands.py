@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
-from lie_dynamics_ros.ros.inputs.joint_commands import read_hybrid_command, read_trajectory_command
+from lie_dynamics_ros.ros.inputs.commands import read_hybrid_command, read_trajectory_command
 
 JOINTS = JointMapping(("a", "b", "c"))
 NAN = math.nan

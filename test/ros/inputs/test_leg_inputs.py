@@ -8,7 +8,7 @@ from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.core.leg_state import LEGS
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings
-from lie_dynamics_ros.ros.inputs.leg_inputs import LegInputs
+from lie_dynamics_ros.nodes.stewart_pose.inputs import LegInputs
 
 NAMES = [f"leg{k}" for k in range(1, LEGS + 1)]
 LENGTHS = np.linspace(0.5, 0.7, LEGS)

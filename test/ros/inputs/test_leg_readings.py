@@ -5,7 +5,7 @@ import pytest
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings, StewartError
-from lie_dynamics_ros.ros.inputs.leg_temperatures import LegTemperatures
+from lie_dynamics_ros.nodes.stewart_pose.inputs import LegTemperatures
 
 VALUES = {
     "length_scales": [1.0],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.ros.inputs.leg_sets import LegSets
+from lie_dynamics_ros.nodes.stewart_pose.inputs import LegSets
 
 MS, LIMIT = 1_000_000, 100_000_000
 

@@ -18,8 +18,8 @@ from lie_dynamics_ros.ros.inputs import state_stream
 from lie_dynamics_ros.ros.inputs.state_stream import StateStream
 from lie_dynamics_ros.ros.node.domain import DomainReservation
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.outputs.diagnostics import DEADLINE
 from lie_dynamics_ros.ros.outputs.output import Output
-from lie_dynamics_ros.ros.outputs.response_times import DEADLINE
 
 
 @pytest.fixture

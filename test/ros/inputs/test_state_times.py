@@ -3,7 +3,7 @@
 import pytest
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.ros.inputs.state_times import MOST_TRACKED, StateTimes
+from lie_dynamics_ros.ros.inputs.state_stream import MOST_TRACKED, StateTimes
 
 S = 10**9
 

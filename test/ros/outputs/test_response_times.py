@@ -5,8 +5,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from lie_dynamics_ros.ros.outputs import diagnostics
-from lie_dynamics_ros.ros.outputs.diagnostics import Report
-from lie_dynamics_ros.ros.outputs.response_times import ResponseTimes
+from lie_dynamics_ros.ros.outputs.diagnostics import Report, ResponseTimes
 
 
 def described(times, timeout):

@@ -12,8 +12,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from lie_dynamics_ros.ros.wire import serialized_form
-from lie_dynamics_ros.ros.wire.serialized_form import SerializedForm
+from lie_dynamics_ros.ros.wire import serialized as serialized_form
+from lie_dynamics_ros.ros.wire.serialized import SerializedForm
 
 
 def make(position, velocity):

@@ -13,9 +13,9 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.ros.wire import state_decoder
+from lie_dynamics_ros.ros.wire import serialized as state_decoder
 from lie_dynamics_ros.ros.wire.messages import nanoseconds
-from lie_dynamics_ros.ros.wire.state_decoder import LAYOUTS, SMALLEST_STATE, StateDecoder
+from lie_dynamics_ros.ros.wire.serialized import LAYOUTS, SMALLEST_STATE, StateDecoder
 
 
 def make(names=("a", "bcd", "efghijkl"), frame="", seed=1, velocity=True, effort=True, **fields):

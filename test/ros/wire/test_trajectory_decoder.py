@@ -9,7 +9,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.ros.wire.trajectory_decoder import FIELDS, decode_trajectory, fields_of, header_of
+from lie_dynamics_ros.ros.wire.serialized import FIELDS, decode_trajectory, fields_of, header_of
 
 RNG = np.random.default_rng(0)
 

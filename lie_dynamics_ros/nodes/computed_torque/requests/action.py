@@ -17,14 +17,14 @@ from ....core.arrays import Array
 from ....core.errors import MessageError, reason_of
 from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.texts import listed
-from ....ros.inputs.trajectories import read_joint_trajectory
+from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode
-from ....ros.node.background import Job
 from ....ros.node.side_node import SideNode
+from ....ros.requests.worker import Job
 from ....ros.wire import qos
 from ....ros.wire.compatibility import begin_goal, finish_goal
 from ....ros.wire.messages import nanoseconds
-from ....ros.wire.trajectory_decoder import let_go
+from ....ros.wire.serialized import let_go
 from ..answer import ControllerAnswer
 from ..core import ComputedTorqueCore
 from ..trajectories.goals import (

@@ -12,10 +12,10 @@ from ....core.arrays import Array
 from ....core.errors import MessageError
 from ....core.joint_mapping import JointMapping
 from ....lie_dynamics.control.feasibility import KINDS
-from ....ros.inputs.trajectories import read_joint_trajectory
+from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode
 from ....ros.node.side_node import SideNode
-from ....ros.wire.trajectory_decoder import let_go
+from ....ros.wire.serialized import let_go
 from ..core import ComputedTorqueCore
 from ..trajectories.trajectory_piece import Desired, Piece
 

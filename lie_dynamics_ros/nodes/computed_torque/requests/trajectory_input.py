@@ -10,12 +10,12 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_mapping import JointMapping
-from ....ros.inputs.trajectories import read_joint_trajectory
+from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode
-from ....ros.node.background import Background, Job
+from ....ros.requests.worker import Background, Job
 from ....ros.wire import qos
-from ....ros.wire.interface_package import interfaces
-from ....ros.wire.trajectory_decoder import header_of
+from ....ros.wire.compatibility import interfaces
+from ....ros.wire.serialized import header_of
 from ..core import ComputedTorqueCore
 from ..trajectories.judging import Prepared
 
