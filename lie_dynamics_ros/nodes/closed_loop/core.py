@@ -200,6 +200,7 @@ class ClosedLoopCore(RobotCore):
         self.places = np.array([joint.v_slice.start for joint in joints], dtype=np.intp)
         self._motors = np.array([model.joint(name).v_slice.start for name in mechanism.motors], dtype=np.intp)
         self.command: ExpiringValue[HybridCommand] = ExpiringValue()
+        self._last: LoopAnswer | None = None
         self._follower = MechanismFollower(model, mechanism)
         self.set_options(options)
         self._check_motors()
@@ -253,7 +254,7 @@ class ClosedLoopCore(RobotCore):
         """Forget where the mechanism is, and commands: the next state is followed from the start."""
         self._follower.forget()
         self.command.clear()
-        self._last: LoopAnswer | None = None
+        self._last = None
 
     @property
     def refuted(self) -> bool:
@@ -312,10 +313,9 @@ class ClosedLoopCore(RobotCore):
         last = self._last
         if last is None or last.refusal is not None:
             return None
-        self.braking = False
         rest = replace(last, state=replace(last.state, wrenches=None), rates=np.zeros(self.dynamics.nv))
         try:
-            return self._within_limits(rest, None)[1]
+            return self._within_limits(rest, None, braking=False)[1]
         except (MessageError, LieDynamicsError):
             return None
 
@@ -328,7 +328,7 @@ class ClosedLoopCore(RobotCore):
             raise MessageError("not finite", "the state leads to rates that are not finite")
         answer = LoopAnswer(state, tracked, None, rates)
         try:
-            answer.acceleration, answer.effort = self._within_limits(answer, command)
+            answer.acceleration, answer.effort = self._within_limits(answer, command, self.braking)
             if self._components and state.effort is not None:
                 answer.wrench = self._wrench(tracked.q, state.effort[self._sensors] - answer.effort)
         except MessageError as problem:
@@ -337,13 +337,15 @@ class ClosedLoopCore(RobotCore):
             answer.problem = MessageError("no efforts" if answer.effort is None else "no wrench", str(error))
         return answer
 
-    def _within_limits(self, answer: LoopAnswer, command: HybridCommand | None) -> tuple[Array, Array]:
+    def _within_limits(
+        self, answer: LoopAnswer, command: HybridCommand | None, braking: bool
+    ) -> tuple[Array, Array]:
         """Return accelerations (nv,) and efforts of the motors, limited where that is requested."""
         count, limit = len(self._motors), self.limit[self._motors]
         prescribed, value = np.ones(count, dtype=bool), np.zeros(count)
         if command is not None:
             prescribed, value = command.prescribed | ~command.named, command.input
-        if self.braking:
+        if braking:
             prescribed, value = np.ones(count, dtype=bool), -BRAKING_RATE * answer.rates[self._motors]
         # Each round gives at least one motor its limit, so there are at most as many as motors.
         while True:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -262,6 +261,7 @@ class ContactCore(RobotCore):
         self.noise: SensorNoise | None = None
         self.observer: ContactObserver | None = None
         self.recorder = PayloadRecorder()
+        self.frame = options.frame
         self.touching, self.problem, self.evidence = False, "", 0.0
         self._times = SampleTimes()
         self._last: int | None = None  # stamp of the last state [ns]
@@ -284,6 +284,7 @@ class ContactCore(RobotCore):
     def set_options(self, options: ContactOptions) -> None:
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
         super().set_options(options)
+        self._rest = []
         self.frame = options.frame or self.model.body_names[last_link(self.model)]
         try:
             jacobian(self.dynamics, self.model.neutral(), self.frame)
@@ -301,13 +302,6 @@ class ContactCore(RobotCore):
             self.noise = self.observer = None  # it was given until now
         if self.noise is not None:
             self.observer = self._observe(self.noise)
-
-    def with_options(self, options: ContactOptions) -> ContactCore:
-        """Return a core that goes on with other options; raises ParameterError where the robot cannot have them."""
-        other = copy.copy(self)
-        other._rest = []
-        other.set_options(options)
-        return other
 
     def _observe(self, noise: SensorNoise) -> ContactObserver:
         options, self._stepped = self.options, True

@@ -203,6 +203,6 @@ class HybridDynamicsCore(RobotCore):
             if not saturate:
                 return accelerations, efforts, root
             over = np.abs(efforts) > self.limit
-            self.saturated |= over
+            self.saturated[over] = True
             effort = np.where(over, np.clip(efforts, -self.limit, self.limit), effort)
             prescribed = prescribed & ~over

@@ -79,6 +79,7 @@ class InverseDynamicsCore(RobotCore):
     def __init__(self, model: Model, options: InverseDynamicsOptions, friction: JointFriction | None = None) -> None:
         super().__init__(model, friction)
         self.desired: ExpiringValue[tuple[Array, Array | None]] = ExpiringValue()
+        self._weightless = model
         self.set_options(options)
 
     def set_options(self, options: InverseDynamicsOptions) -> None:
@@ -134,8 +135,7 @@ class InverseDynamicsCore(RobotCore):
         state = self._state
         if state is None:
             return None
-        self.braking = False
-        self.desired.clear()
+        self.start()
         try:
             return self.answer(replace(state, velocity=self.zero, wrenches=None, push=None)).effort
         except (MessageError, LieDynamicsError):
@@ -178,7 +178,7 @@ class InverseDynamicsCore(RobotCore):
             total = efforts + gravity
         over = np.abs(total) > self.limit
         if over.any():
-            self.saturated |= over
+            self.saturated[over] = True
             limited = np.clip(total, -self.limit, self.limit)
             efforts = np.where(over, limited if total is efforts else limited - gravity, efforts)
         return efforts, gravity

@@ -207,7 +207,10 @@ class RobotSimulation:
             raise ParameterError("initial_position is beyond the limits of the robot's joints")
         limited = (limits.effort > 0.0) & np.isfinite(limits.effort)
         self.limit = np.where(limited, limits.effort, np.finfo(float).max)
-        self._seed = seed
+        self._seed, self._random, self._steps = seed, np.random.default_rng(seed), 0
+        self.told, self.value, self.rate = np.full(n, HOLD), self.start.copy(), np.zeros(n)
+        self.effort, self.saturated = np.zeros(n), np.zeros(n, dtype=bool)
+        self.options = options
         self._turns = Turns.of(model, model.joint_names)
         self._coming = DelayedCommands(delay)
         self._simulator = Simulator(model, self.start, step=step)
@@ -221,14 +224,11 @@ class RobotSimulation:
 
     def reset(self) -> None:
         """Go back to the start, at rest, held by brakes."""
-        n = len(self.start)
         self._simulator.reset(self.start)
-        self._random = np.random.default_rng(self._seed)
+        self._random, self._steps = np.random.default_rng(self._seed), 0
         self._coming.clear()
-        self._steps = 0
-        self.told = np.full(n, HOLD)
-        self.value, self.rate, self.effort = self.start.copy(), np.zeros(n), np.zeros(n)
-        self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+        self.told[:], self.value[:], self.rate[:], self.effort = HOLD, self.start, 0.0, np.zeros(len(self.start))
+        self.saturated[:] = False
 
     @property
     def time(self) -> float:
@@ -309,7 +309,7 @@ class RobotSimulation:
         over = np.abs(tau) > self.limit
         if not over.any():
             return tau
-        self.saturated |= over
+        self.saturated[over] = True
         return np.asarray(np.clip(tau, -self.limit, self.limit))
 
     def measure(self) -> tuple[Array, Array]:

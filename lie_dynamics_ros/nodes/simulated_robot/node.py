@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,33 @@ MOST_AT_ONCE = 10
 """How many states the simulation catches up when it is late; what is beyond is lost time."""
 
 
+class _StateMessages:
+    """What is published of a robot; its numbers are written through arrays."""
+
+    def __init__(self, names: Sequence[str], with_effort: bool) -> None:
+        zeros = [0.0] * len(names)
+        self.state = JointState(name=list(names), position=zeros, velocity=zeros)
+        self.position, self.velocity = np.frombuffer(self.state.position), np.frombuffer(self.state.velocity)
+        if with_effort:
+            self.state.effort = zeros
+            self.effort = np.frombuffer(self.state.effort)
+        self.point = JointTrajectoryPoint(accelerations=zeros)
+        self.acceleration = np.frombuffer(self.point.accelerations)
+
+
+@dataclass
+class _Beginning:
+    """When the motion began, by the node's clock [ns] and by the time in which the robot moves [s]."""
+
+    stamp: int
+    steady: float
+
+    def put_off(self, lost: float) -> None:
+        """Let the motion be late by some more time [s] for good."""
+        self.steady += lost
+        self.stamp += round(lost * 1e9)
+
+
 class SimulatedRobot(ManagedNode):
     """Publishes joint states of a sine motion within the robot's limits, or of its simulated dynamics."""
 
@@ -94,6 +122,9 @@ class SimulatedRobot(ManagedNode):
         self._lock = LockStep()
         self._simulated = 0.0  # simulated time of the last report [s]
         self._stamped = -1  # time of the last state of a motion [ns]
+        self._messages: _StateMessages | None = None
+        self._joints = JointMapping(())
+        self._begun = _Beginning(0, 0.0)
         super().__init__("simulated_robot", SETTINGS, **kwargs)
         self._states = Output(self, JointState, "joint_states")
         self._points = Output(self, JointTrajectoryPoint, "~/joint_trajectory_point")
@@ -123,12 +154,7 @@ class SimulatedRobot(ManagedNode):
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
         if self._simulation is not None:
-            self._simulation.set_options(self._options())
-
-    def _options(self) -> SimulationOptions:
-        options = SimulationOptions.from_values(self.settings)
-        assert isinstance(options, SimulationOptions)
-        return options
+            self._simulation.set_options(SimulationOptions.from_values(self.settings))
 
     def configure(self) -> None:
         """Read the robot and publish its description."""
@@ -145,26 +171,22 @@ class SimulatedRobot(ManagedNode):
         for name, usual in (("real_time_factor", 1.0), ("lock_step", False)):
             if settings[name] != usual and self._clock_publisher is None:
                 raise ConfigurationError(f"{name} is {settings[name]} without publish_clock")
-        zeros = [0.0] * len(names)
-        self._state = JointState(name=list(names), position=zeros, velocity=zeros)
         if settings["mode"] == "dynamics":
             step = 1.0 / (settings["rate"] * settings["substeps"])
             start = tuple(settings["initial_position"]) if settings["start"] == "initial_position" else ()
             delay = steps_of_delay(settings["command_delay"], settings["substeps"])
-            simulation = RobotSimulation(model, self._options(), step, start, settings["seed"], delay, friction)
+            simulation = RobotSimulation(
+                model, SimulationOptions.from_values(settings), step, start, settings["seed"], delay, friction
+            )
             problem = warm_up(simulation)
             if problem:
                 self.get_logger().warning(f"under efforts alone the robot cannot be simulated: {problem}")
             self._joints = JointMapping(names)
-            self._state.effort = zeros
-            self._effort = np.frombuffer(self._state.effort)
             self._simulation = simulation
         else:
             self._motion = SineMotion(model, settings["frequency"])
         self._robot = model.name
-        self._position, self._velocity = np.frombuffer(self._state.position), np.frombuffer(self._state.velocity)
-        self._point = JointTrajectoryPoint(accelerations=zeros)
-        self._acceleration = np.frombuffer(self._point.accelerations)
+        self._messages = _StateMessages(names, self._simulation is not None)
         self._description.publish(String(data=description))
 
     def activate(self) -> None:
@@ -178,8 +200,7 @@ class SimulatedRobot(ManagedNode):
     def _restart(self) -> None:
         if self._simulation is not None:
             self._simulation.reset()
-        self._start = self.get_clock().now().nanoseconds
-        self._steady_start = self._steady()
+        self._begun = _Beginning(self.get_clock().now().nanoseconds, self._steady())
         self._commanded, self._stale, self._hold_reason, self._simulated = None, False, "", 0.0
 
     def _steady(self) -> float:
@@ -190,8 +211,10 @@ class SimulatedRobot(ManagedNode):
         """Go on by the other clock."""
         if self._timer is not None and self._clock_publisher is None:
             passed = 0.0 if self._simulation is None else self._simulation.time
-            self._start = self.get_clock().now().nanoseconds - round(passed * 1e9)
-            self._steady_start = self._steady() - passed / self.settings["real_time_factor"]
+            self._begun = _Beginning(
+                self.get_clock().now().nanoseconds - round(passed * 1e9),
+                self._steady() - passed / self.settings["real_time_factor"],
+            )
 
     def deactivate(self) -> None:
         """Stop moving."""
@@ -208,23 +231,24 @@ class SimulatedRobot(ManagedNode):
     def _step(self) -> None:
         assert self._motion is not None
         if self._clock_publisher is None:
-            begin, stamp = self._start, int(self.get_clock().now().nanoseconds)
+            begin, stamp = self._begun.stamp, int(self.get_clock().now().nanoseconds)
             if stamp == self._stamped:
                 return  # simulated time stands still
             self._stamped = stamp
         else:
             begin = 0
-            stamp = round((self._steady() - self._steady_start) * self.settings["real_time_factor"] * 1e9)
+            stamp = round((self._steady() - self._begun.steady) * self.settings["real_time_factor"] * 1e9)
             self._tell_time(stamp)
-        self._position[:], self._velocity[:], self._acceleration[:] = self._motion.at((stamp - begin) * 1e-9)
-        self._points.send(self._point)
+        out = self._messages
+        out.position[:], out.velocity[:], out.acceleration[:] = self._motion.at((stamp - begin) * 1e-9)
+        self._points.send(out.point)
         self._publish(stamp)
 
     def _publish(self, stamp: int) -> None:
-        header = self._state.header.stamp
+        header = self._messages.state.header.stamp
         header.sec, header.nanosec = divmod(stamp, 1_000_000_000)
         self._lock.published(stamp, time.perf_counter())
-        self._states.send(self._state)
+        self._states.send(self._messages.state)
         self._published += 1
 
     def _tell_time(self, stamp: int) -> None:
@@ -239,7 +263,7 @@ class SimulatedRobot(ManagedNode):
         simulation, settings = self._simulation, self.settings
         assert simulation is not None
         factor = settings["real_time_factor"]
-        elapsed = (self._steady() - self._steady_start) * factor
+        elapsed = (self._steady() - self._begun.steady) * factor
         # Half a period early is in time: the timer of steady time ticks a little before and after it.
         due = int((elapsed - simulation.time) * settings["rate"] + 0.5)
         if due < 1:
@@ -248,7 +272,7 @@ class SimulatedRobot(ManagedNode):
             return
         most = 1 if settings["lock_step"] else MOST_AT_ONCE
         if due > most:
-            self._lose((due - most) / (settings["rate"] * factor))
+            self._begun.put_off((due - most) / (settings["rate"] * factor))
             due = most
         self._judge_commands(simulation)
         try:
@@ -258,25 +282,21 @@ class SimulatedRobot(ManagedNode):
                 self.get_logger().error(f"the robot is held: {error}")
             self._hold_reason = str(error)
             simulation.hold()
-            self._lose(due / (settings["rate"] * factor))
+            self._begun.put_off(due / (settings["rate"] * factor))
             return
-        self._position[:], self._velocity[:] = simulation.measure()
-        self._effort[:] = simulation.effort
+        out = self._messages
+        out.position[:], out.velocity[:] = simulation.measure()
+        out.effort[:] = simulation.effort
         stamp = round(simulation.time * 1e9)
         if self._clock_publisher is None:
             # The time that the state belongs to: the time of publication would add the timer's jitter to its motion.
             now = self.ros_time()
-            if abs(self._start + stamp - now) > MOST_AT_ONCE * 1e9 / settings["rate"]:
-                self._start = now - stamp  # the clock was set
-            self._publish(self._start + stamp)
+            if abs(self._begun.stamp + stamp - now) > MOST_AT_ONCE * 1e9 / settings["rate"]:
+                self._begun.stamp = now - stamp  # the clock was set
+            self._publish(self._begun.stamp + stamp)
             return
         self._tell_time(stamp)
         self._publish(stamp)
-
-    def _lose(self, lost: float) -> None:
-        """Let the simulation be late by some more time [s] for good."""
-        self._steady_start += lost
-        self._start += round(lost * 1e9)
 
     def _judge_commands(self, simulation: RobotSimulation) -> None:
         timeout = self.settings["command_timeout"]

@@ -76,7 +76,7 @@ class PlatformMotion:
         self.held = ""
         spread = (np.arange(6) * (math.sqrt(5.0) - 1.0) / 2.0) % 1.0
         self._octaves, self._phases = 2.0 * math.pi * (1.0 + 0.5 * spread), 2.0 * math.pi * spread
-        self._place()
+        self.pose, self.twist, self.lengths, self.rates, self._determinant = self._placed()
         self._home_determinant = self._determinant
 
     def go_to(self, pose: Array | None) -> None:
@@ -100,13 +100,13 @@ class PlatformMotion:
         before = self._x, self._v
         self._x, self._v = x, v
         try:
-            self._place()
+            self.pose, self.twist, self.lengths, self.rates, self._determinant = self._placed()
             self.held = self._obstacle()
         except StewartError as error:  # legs on offset joints have no length there
             self.held = str(error)
         if self.held:
             self._x, self._v = before[0], np.zeros(6)
-            self._place()
+            self.pose, self.twist, self.lengths, self.rates, self._determinant = self._placed()
 
     def _target(self) -> Array:
         options = self.options
@@ -115,17 +115,16 @@ class PlatformMotion:
         swing[3:] *= options.translation
         return swing
 
-    def _place(self) -> None:
+    def _placed(self) -> tuple[Array, Array, Array, Array, float]:
+        """Return pose, twist, lengths, rates, and the Jacobian's determinant where the platform is now."""
         turn, rate = self._x[:3], self._v[:3]
         pose = np.eye(4)
         pose[:3, :3] = self._home[:3, :3] @ so3.exp(turn)
         pose[:3, 3] = self._home[:3, 3] + self._x[3:]
-        self.pose = pose
-        self.twist = np.concatenate((so3.right_jacobian(turn) @ rate, pose[:3, :3].T @ self._v[3:]))
-        self.lengths = self._platform.motor_positions(pose)
+        twist = np.concatenate((so3.right_jacobian(turn) @ rate, pose[:3, :3].T @ self._v[3:]))
         jacobian = self._platform.jacobian(pose)
-        self.rates = jacobian @ self.twist
-        self._determinant = float(np.linalg.det(jacobian))
+        lengths = self._platform.motor_positions(pose)
+        return pose, twist, lengths, jacobian @ twist, float(np.linalg.det(jacobian))
 
     def _obstacle(self) -> str:
         """Say what is wrong with the pose; empty where nothing is."""

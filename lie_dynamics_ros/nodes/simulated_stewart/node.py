@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...lie_dynamics.stewart import OffsetPlatform, StewartError
+from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from ...ros.model.platform_loading import (
     PLATFORM_SETTINGS,
     check_platform_settings,
@@ -107,11 +108,29 @@ SETTINGS = (
 )
 
 
+class _Setup:
+    """What a configured node works with: the platform, names of legs, random numbers, messages."""
+
+    def __init__(self, platform: Platform, settings: Mapping[str, Any]) -> None:
+        self.platform, self.mapping = platform, JointMapping(legs_of(settings))
+        self.noise = np.random.default_rng(settings["seed"] or None)
+        zeros = [0.0] * LEGS
+        self.state = JointState(name=legs_of(settings), position=zeros, velocity=zeros)
+        self.lengths, self.rates = np.frombuffer(self.state.position), np.frombuffer(self.state.velocity)
+        self.pose, self.twist, self.imu = PoseStamped(), TwistStamped(), Imu()
+        base, moving = frames_of(settings)
+        self.pose.header.frame_id = self.twist.header.frame_id = base
+        self.imu.header.frame_id = moving
+        self.imu.orientation_covariance[0] = -1.0  # not measured
+
+
 class SimulatedStewart(ManagedNode):
     """Publishes leg lengths of a platform that moves on its own, to a desired pose, or as its actuators are given."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._motion: PlatformMotion | LegActuators | None = None
+        self._setup: _Setup | None = None
+        self._last = 0  # time of the last step [ns]
         self._published = self._reported = 0
         self._refused = ""
         self._timer = None
@@ -156,32 +175,23 @@ class SimulatedStewart(ManagedNode):
     def configure(self) -> None:
         """Read the platform."""
         settings = self.settings
-        self._platform = platform = load_any_platform(settings["platform"], self.get_logger())
+        platform = load_any_platform(settings["platform"], self.get_logger())
         if isinstance(platform, OffsetPlatform) and settings["mode"] == ACTUATORS:
             raise ConfigurationError(
                 "mode: actuators move legs on point joints, and universal_joints are in the platform's file; expected "
                 f"{MOTION}"
             )
-        home = self._platform.home_pose
+        home = platform.home_pose
         if home is None:
             raise ConfigurationError("the platform has no home_pose, about which it could move")
-        self._motion = PlatformMotion(self._platform, home, self._options())
+        self._motion = PlatformMotion(platform, home, self._options())
         self._motion.advance(0.0)
         if self._motion.held:
             self._motion = None
             raise ConfigurationError("the platform's home_pose is beyond the limits of its legs")
         if settings["mode"] == ACTUATORS and not isinstance(platform, OffsetPlatform):
             self._motion = LegActuators(platform, home, self._actuator_options())
-        self._mapping = JointMapping(legs_of(settings))
-        self._noise = np.random.default_rng(settings["seed"] or None)
-        zeros = [0.0] * LEGS
-        self._state = JointState(name=legs_of(settings), position=zeros, velocity=zeros)
-        self._lengths, self._rates = np.frombuffer(self._state.position), np.frombuffer(self._state.velocity)
-        self._pose, self._twist = PoseStamped(), TwistStamped()
-        self._pose.header.frame_id = self._twist.header.frame_id = frames_of(settings)[0]
-        self._imu = Imu()
-        self._imu.header.frame_id = frames_of(settings)[1]
-        self._imu.orientation_covariance[0] = -1.0  # not measured
+        self._setup = _Setup(platform, settings)
 
     def activate(self) -> None:
         """Begin to move, or go on."""
@@ -205,30 +215,31 @@ class SimulatedStewart(ManagedNode):
         now = self.get_clock().now()
         if now.nanoseconds == self._last:
             return  # simulated time stands still
-        motion = self._motion
+        motion, setup = self._motion, self._setup
         step, before = (now.nanoseconds - self._last) * 1e-9, motion.twist
         motion.advance(step)
         self._last = now.nanoseconds
-        noise = self._noise.standard_normal(2 * LEGS)
-        self._lengths[:] = motion.lengths + self.settings["length_noise"] * noise[:LEGS]
-        self._rates[:] = motion.rates + self.settings["rate_noise"] * noise[LEGS:]
+        noise = setup.noise.standard_normal(2 * LEGS)
+        setup.lengths[:] = motion.lengths + self.settings["length_noise"] * noise[:LEGS]
+        setup.rates[:] = motion.rates + self.settings["rate_noise"] * noise[LEGS:]
         stamp = now.to_msg()
-        self._state.header.stamp = self._pose.header.stamp = self._twist.header.stamp = stamp
-        self._states.send(self._state)
-        rotation = motion.pose[:3, :3]
+        setup.state.header.stamp = setup.pose.header.stamp = setup.twist.header.stamp = stamp
+        self._states.send(setup.state)
         if self._poses.heard:
-            fill_pose_from_matrix(self._pose.pose, motion.pose)
-            self._poses.send(self._pose)
+            fill_pose_from_matrix(setup.pose.pose, motion.pose)
+            self._poses.send(setup.pose)
         if self._twists.heard:
-            fill_twist(self._twist.twist, motion.twist, rotation)
-            self._twists.send(self._twist)
+            fill_twist(setup.twist.twist, motion.twist, motion.pose[:3, :3])
+            self._twists.send(setup.twist)
         if self._imus.heard and step > 0.0:
-            self._measure(motion, before, min(step, LONGEST_STEP), stamp)
+            self._measure(motion, setup, before, min(step, LONGEST_STEP), stamp)
         self._published += 1
 
-    def _measure(self, motion: PlatformMotion | LegActuators, before: Any, step: float, stamp: Any) -> None:
+    def _measure(
+        self, motion: PlatformMotion | LegActuators, setup: _Setup, before: Any, step: float, stamp: Any
+    ) -> None:
         """Publish what an IMU at the platform frame measures."""
-        settings, message, noise = self.settings, self._imu, self._noise.standard_normal(6)
+        settings, message, noise = self.settings, setup.imu, setup.noise.standard_normal(6)
         w = motion.twist[:3] + settings["gyroscope_noise"] * noise[:3]
         force = specific_force(motion.pose, motion.twist, before, step, np.array(settings["gravity"]))
         force += settings["accelerometer_noise"] * noise[3:]
@@ -253,7 +264,7 @@ class SimulatedStewart(ManagedNode):
         if not isinstance(self._motion, LegActuators) or self.state != "active":
             return
         try:
-            match = self._mapping.match(message.name)
+            match = self._setup.mapping.match(message.name)
             if not match.complete:
                 raise MessageError("missing joints", match.problem)
             lengths = read_field(message.position, match, "position")
@@ -272,11 +283,12 @@ class SimulatedStewart(ManagedNode):
         if frame.removeprefix("/") not in ("", expected):
             raise MessageError("frame", f"its frame is {frame!r}; expected {expected!r}")
         pose = pose_to_matrix(message.pose)
-        margins = self._platform.motor_margins(self._platform.motor_positions(pose))
+        platform = self._setup.platform
+        margins = platform.motor_margins(platform.motor_positions(pose))
         leg = int(margins.argmin())
         if margins[leg] < 0.0:
             name = legs_of(self.settings)[leg]
-            unit = self._platform.motor_units[0]
+            unit = platform.motor_units[0]
             raise MessageError("limits", f"{name} would be {-margins[leg]:.4g} {unit} beyond its limits")
         return pose
 
@@ -286,7 +298,7 @@ class SimulatedStewart(ManagedNode):
             return response
         self._refused = ""
         if isinstance(self._motion, LegActuators):
-            self._motion = LegActuators(self._platform, self._platform.home_pose, self._actuator_options())
+            self._motion = LegActuators(self._setup.platform, self._setup.platform.home_pose, self._actuator_options())
             response.success, response.message = True, "the platform is in its home pose"
             return response
         self._motion.go_to(None)

@@ -121,7 +121,7 @@ class SetpointOutputs:
         self.commands = Output(node, JointState, topic)
         self._numbers = Output(node, Float64MultiArray, "~/commands")
         self._poses = Output(node, PoseStamped, "~/desired_pose")
-        self.name([], "")
+        self._message, self._pose = JointState(), PoseStamped()
 
     def name(self, legs: Sequence[str], base: str) -> None:
         """Call the legs and the base frame so."""
@@ -225,6 +225,8 @@ class StewartCommandNode(ManagedNode):
 
     def __init__(self, **kwargs: Any) -> None:
         self.core: StewartCommandCore | None = None
+        self.legs: tuple[str, ...] = ()
+        self.reader: TargetReader | None = None
         self._platform: PointJointed | None = None
         self._timer = None
         self.heard = self._ticked = -np.inf
@@ -344,7 +346,7 @@ class StewartCommandNode(ManagedNode):
 
     def _take(self, read: Callable[[TargetReader, Any], Target]) -> None:
         core = self.core
-        if core is None or self.state != "active":
+        if core is None or self.reader is None or self.state != "active":
             return
         try:
             target = read(self.reader, core.ways.frames)

@@ -63,6 +63,39 @@ class StewartPoseOptions:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class StartPose:
+    """Pose that tracking starts from.
+
+    Attributes
+    ----------
+    pose : ndarray, shape (4, 4), or None
+        None for a level one that fits the first lengths.
+    source : str
+        Where it comes from.
+    assumed : bool
+        Whether no start pose of the platform was given.
+    """
+
+    pose: Array | None
+    source: str
+    assumed: bool = False
+
+    @classmethod
+    def of(cls, platform: Platform, options: StewartPoseOptions) -> StartPose:
+        """Return that of a platform; raises ParameterError where it has to be known, and is not."""
+        if len(options.start_pose) == 7:
+            return cls(numbers_to_matrix(options.start_pose), "parameter start_pose")
+        if platform.home_pose is not None:
+            return cls(platform.home_pose, "home pose of the platform")
+        if isinstance(platform, OffsetPlatform):
+            raise ParameterError(
+                "start_pose: no level pose is assumed for legs on offset universal joints, and their platform has no "
+                "home_pose; expected 7 numbers (x, y, z, quaternion x, y, z, w), or home_pose in the platform's file"
+            )
+        return cls(None, "level pose, assumed", assumed=True)
+
+
 @dataclass(eq=False, slots=True)
 class PoseAnswer:
     """The answer to one state.
@@ -93,6 +126,8 @@ class StewartPoseCore:
 
     Attributes
     ----------
+    begins : StartPose
+        Where tracking starts.
     last : FollowedPose or None
         What became of the last lengths; None before the first.
     tracked : FollowedPose or None
@@ -116,39 +151,9 @@ class StewartPoseCore:
         self._tracker: PoseTracker | None = None
         self._since: int | None = None  # time of the last lengths that were followed [ns]
         self.contradiction = 0.0
-        self.options = options
-        self._require_start()
+        self.options, self.begins = options, StartPose.of(platform, options)
         self._prepare()
         self.forget()
-
-    # Where tracking starts.
-
-    @property
-    def start_from(self) -> str:
-        """Pose from which tracking starts."""
-        if len(self.options.start_pose) == 7:
-            return "parameter start_pose"
-        return "home pose of the platform" if self.platform.home_pose is not None else "level pose, assumed"
-
-    @property
-    def start_is_assumed(self) -> bool:
-        """Whether no start pose of the platform was given."""
-        return len(self.options.start_pose) != 7 and self.platform.home_pose is None
-
-    @property
-    def start_pose(self) -> Array | None:
-        """Pose that tracking starts from, shape (4, 4); None where it is a level one that fits the first lengths."""
-        if len(self.options.start_pose) == 7:
-            return numbers_to_matrix(self.options.start_pose)
-        return self.platform.home_pose
-
-    def _require_start(self) -> None:
-        """Raise ParameterError where a start pose has to be known, and is not."""
-        if isinstance(self.platform, OffsetPlatform) and self.start_is_assumed:
-            raise ParameterError(
-                "start_pose: no level pose is assumed for legs on offset universal joints, and their platform has no "
-                "home_pose; expected 7 numbers (x, y, z, quaternion x, y, z, w), or home_pose in the platform's file"
-            )
 
     @property
     def refuted(self) -> bool:
@@ -163,7 +168,7 @@ class StewartPoseCore:
         """Forget where the platform is: the next lengths are followed from the start pose."""
         self.last = self.tracked = None
         self._since, self.contradiction = None, 0.0
-        pose = self.start_pose
+        pose = self.begins.pose
         self._tracker = None if pose is None else self._tracker_at(pose)
 
     def with_options(self, options: StewartPoseOptions) -> StewartPoseCore:
@@ -172,18 +177,22 @@ class StewartPoseCore:
         A start pose counts from the next start on. Raises ParameterError where tracking cannot start from it.
         """
         other = copy.copy(self)
-        other.options = options
-        other._require_start()
+        other.set_options(options)
+        return other
+
+    def set_options(self, options: StewartPoseOptions) -> None:
+        """Go on from here with other options; changes nothing in place."""
+        begins = StartPose.of(self.platform, options)
         try:
             if len(options.start_pose) == 7:
                 tracker_at(self.platform, numbers_to_matrix(options.start_pose))
         except LieDynamicsError as error:
             raise ParameterError(f"start_pose: {error}") from error
-        if other.tracked is None or other._tracker is None:
-            other.forget()
+        self.options, self.begins = options, begins
+        if self.tracked is None or self._tracker is None:
+            self.forget()
         else:
-            other._tracker = other._tracker.with_options(leg_noise=other._deviations, max_steps=options.max_steps)
-        return other
+            self._tracker = self._tracker.with_options(leg_noise=self._deviations, max_steps=options.max_steps)
 
     def _tracker_at(self, pose: Array, known: bool = True) -> PoseTracker:
         """Tracker at a pose; one that is only assumed certifies nothing."""
@@ -199,12 +208,7 @@ class StewartPoseCore:
 
     def _prepare(self) -> None:
         """Run once what every message needs, so that nothing is compiled while messages come in."""
-        pose = self.start_pose
-        if pose is None:
-            assert isinstance(self.platform, StewartPlatform)
-            # Some level pose, high enough not to be singular.
-            points = np.concatenate((self.platform.base_points, self.platform.platform_points))
-            pose = level_home(self.platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))
+        pose = any_pose(self.platform) if self.begins.pose is None else self.begins.pose
         tracker = self._tracker_at(pose)
         lengths = self.platform.motor_positions(pose)
         for rates in (None, np.zeros(LEGS)):
@@ -278,11 +282,7 @@ class StewartPoseCore:
             leg = int(np.argmin(np.isfinite(lengths) & (lengths > 0.0)))
             kind = "not positive" if np.isfinite(lengths[leg]) else "not finite"
             raise MessageError(kind, f"{self.legs[leg]}: its length is {lengths[leg]} m")
-        try:
-            assert isinstance(self.platform, StewartPlatform)
-            return self._tracker_at(level_home(self.platform, lengths), known=False)
-        except LieDynamicsError as error:
-            raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
+        return self._tracker_at(level_pose(self.platform, lengths), known=False)
 
     def describe(self, tracked: FollowedPose) -> str:
         """Say what became of lengths, with the name of the leg where it is one."""
@@ -294,3 +294,19 @@ def _noise(options: StewartPoseOptions) -> float | tuple[float, ...]:
     """Return standard deviations of the lengths as the library takes them."""
     noise = options.leg_noise
     return noise if len(noise) == LEGS else noise[0]
+
+
+def level_pose(platform: Platform, lengths: Array) -> Array:
+    """Return the level pose (4, 4) that fits lengths (6,) best; raises MessageError where none does."""
+    assert isinstance(platform, StewartPlatform)
+    try:
+        return level_home(platform, lengths)
+    except LieDynamicsError as error:
+        raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
+
+
+def any_pose(platform: Platform) -> Array:
+    """Return some level pose (4, 4), high enough not to be singular."""
+    assert isinstance(platform, StewartPlatform)
+    points = np.concatenate((platform.base_points, platform.platform_points))
+    return level_home(platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))

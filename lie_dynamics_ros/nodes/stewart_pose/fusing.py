@@ -6,7 +6,7 @@ import copy
 import math
 from bisect import insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,18 @@ from ...lie_dynamics.stewart import (
     InertialSensor,
     StewartError,
     StewartFusion,
-    StewartPlatform,
-    level_home,
 )
 from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.fusion.result import DISAGREES
 from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
-from .core import StewartPoseCore, StewartPoseOptions
+from .core import StartPose, StewartPoseCore, StewartPoseOptions, any_pose, level_pose
 
 # Legs are not accepted merely because they agree again with an estimate that has become vague meanwhile.
 
+LATEST = 50_000_000
+"""How much older than what was answered before lengths may be [ns]."""
+READINGS_KEPT = 1000
+"""Readings of the IMU that wait for lengths, at most."""
 BELIEVED_AFTER = 20
 """Readings of each leg without a fault after which an estimate that was lost is accepted."""
 TOGETHER = 3
@@ -44,7 +46,7 @@ SHARP, FAR = 10.0, 5.0
 """Standard deviations: of how far a leg is off to be recorded, and of a jump back to fit that."""
 
 
-class Suspects:
+class ReacquisitionGate:
     """Deviations of legs that disagree, and those excluded since the estimate was lost.
 
     Six lengths alone fit a pose, right or wrong. So a leg that was off by something that stays, as after a slip, would
@@ -128,21 +130,43 @@ LONGEST_START = 1_000_000_000
 
 
 class SensorTimes:
-    """When each of some sensors was last heard.
+    """When each of some sensors was last heard, and up to when all of them.
 
     Parameters
     ----------
-    size : int
-        Number of sensors, legs first.
+    names : sequence of str
+        Of the sensors in messages, legs first.
+
+    Attributes
+    ----------
+    since : int or None
+        Time that the estimate has come to [ns].
     """
 
-    def __init__(self, size: int) -> None:
-        self._heard, self._periods = np.zeros((2, size), dtype=np.int64)
-        self.forget_readings()
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._heard, self._periods = np.zeros((2, len(names)), dtype=np.int64)
+        self._known = np.full(len(names), np.nan)
+        self.since: int | None = None
+        self._behind = 0  # states in a row that were too late
 
     def forget_readings(self) -> None:
         """Forget what was read: an estimate begins from what is heard from now on."""
-        self._known = np.full(len(self._heard), np.nan)
+        self._known = np.full(len(self._names), np.nan)
+
+    def check(self, stamp: int) -> int:
+        """Raise MessageError for a state that is too late, older than what was answered by more than `LATEST`.
+
+        As many in a row as settle an estimate mean another time: then return by how much it went back [ns], else 0.
+        """
+        behind = 0 if self.since is None else self.since - stamp
+        if behind <= LATEST:
+            self._behind = 0
+            return 0
+        self._behind += 1
+        if self._behind < BELIEVED_AFTER:
+            raise MessageError("too late", f"lengths of {behind * 1e-9:.3g} s before those that were answered last")
+        return behind
 
     def note(self, state: LegState, present: NDArray[np.bool_]) -> None:
         """Take note of the sensors that are `present` in a state."""
@@ -158,13 +182,52 @@ class SensorTimes:
         self._known[ages > LONGEST_START] = np.nan
         return self._known, np.where(np.isfinite(self._known), np.maximum(1e-9 * ages, 0.0), 0.0)
 
-    def missing(self) -> list[int]:
-        """Return indices of legs of which nothing is known."""
-        return np.flatnonzero(~np.isfinite(self._known[:LEGS])).tolist()
+    def missing(self) -> list[str]:
+        """Return names of the legs of which nothing is known."""
+        return [self._names[leg] for leg in np.flatnonzero(~np.isfinite(self._known[:LEGS]))]
 
-    def silent(self, now: int) -> list[int]:
-        """Return indices of sensors that nothing has come of for a while at a time [ns]."""
-        return np.flatnonzero(now - self._heard > np.maximum(SILENT, 3 * self._periods)).tolist()
+    def silent(self) -> list[str]:
+        """Return names of the sensors that nothing has come of for a while."""
+        if self.since is None:
+            return []
+        quiet = self.since - self._heard > np.maximum(SILENT, 3 * self._periods)
+        return [self._names[place] for place in np.flatnonzero(quiet)]
+
+
+@dataclass(eq=False)
+class InertialReadings:
+    """Readings of an IMU that wait for lengths of a later time.
+
+    Attributes
+    ----------
+    waiting : list of (int, ndarray, ndarray)
+        Time [ns], angular velocity and specific force, by time.
+    late : int
+        How many came after lengths of a later time, and were not used.
+    used : int
+        How many were.
+    """
+
+    waiting: list[tuple[int, Array, Array]] = field(default_factory=list)
+    late: int = 0
+    used: int = 0
+
+    def take(self, stamp: int, gyroscope: Array, accelerometer: Array, since: int | None) -> None:
+        """Keep a reading of a time [ns], unless lengths have been answered ``since`` then."""
+        if since is not None and stamp < since:
+            self.late += 1
+            return
+        insort(self.waiting, (stamp, gyroscope, accelerometer), key=lambda one: one[0])
+        del self.waiting[READINGS_KEPT:]  # those of a clock that is ahead go first
+
+    def until(self, stamp: int, since: int) -> list[tuple[int, Array, Array]]:
+        """Return the readings up to a time [ns], for they are used now; those before ``since`` come too late."""
+        waiting = self.waiting
+        self.waiting = [one for one in waiting if one[0] > stamp]
+        found = [one for one in waiting[: len(waiting) - len(self.waiting)] if one[0] >= since]
+        self.late += len(waiting) - len(self.waiting) - len(found)
+        self.used += len(found)
+        return found
 
 
 # Options, from parameters of the node.
@@ -217,10 +280,6 @@ class FusionOptions:
         )
 
 
-LATEST = 50_000_000
-"""How much older than what was answered before lengths may be [ns]."""
-READINGS_KEPT = 1000
-"""Readings of the IMU that wait for lengths, at most."""
 HELD = 1e-2
 """Standard deviation of a rotation below which an estimate is one to begin from when it was lost [rad]."""
 
@@ -235,11 +294,39 @@ class FusedAnswer:
     refusal: MessageError | None
 
 
+@dataclass(eq=False)
+class _Estimate:
+    """An estimate under way, or the search for its first pose.
+
+    Attributes
+    ----------
+    fusion : StewartFusion or None
+        None until a first pose is found.
+    readings : ndarray, shape (6,)
+        Of each leg since it began.
+    settled : bool
+        Whether there were enough without a fault.
+    rounds : int
+        States answered.
+    apart : dict
+        Since which of these which sensors disagree.
+    unfit : ndarray, shape (6,), or None
+        The last lengths, where no pose fits them.
+    """
+
+    fusion: StewartFusion | None = None
+    readings: NDArray[np.int64] = field(default_factory=lambda: np.zeros(LEGS, dtype=np.int64))
+    settled: bool = False
+    rounds: int = 0
+    apart: dict[str, int] = field(default_factory=dict)
+    unfit: Array | None = None
+
+
 class FusingCore(StewartPoseCore):
     """Fuses what the sensors of one platform read; `tracked` is the last good estimate, `last` stays None.
 
     An estimate that is lost begins again from lengths of all legs to which the last good pose leads straight, and is
-    published as soon as nothing speaks against `BELIEVED_AFTER` readings of each leg, see `Suspects`.
+    published as soon as nothing speaks against `BELIEVED_AFTER` readings of each leg, see `ReacquisitionGate`.
 
     Parameters
     ----------
@@ -255,13 +342,12 @@ class FusingCore(StewartPoseCore):
         The last estimate, good or not.
     lost : str
         What is wrong while nothing is published since the estimate was lost; else empty.
-    late : int
-        Readings of the IMU that came after lengths of a later time, and were not used.
-    used : int
-        Those that were.
+    inertial : InertialReadings
+        Those that wait for lengths.
     """
 
     platform: PointJointed
+    tracked: FusedPose | None
 
     def __init__(
         self,
@@ -271,48 +357,46 @@ class FusingCore(StewartPoseCore):
         fusion: FusionOptions,
         sensors: Sequence[DisplacementSensor] = (),
     ) -> None:
-        self.fusion_options, self.late, self.used = fusion, 0, 0
-        self._sensors, self._count = tuple(sensors), LEGS + len(sensors)
+        self.fusion_options, self._sensors = fusion, tuple(sensors)
+        self._names = (*legs, *(sensor.name for sensor in sensors))
+        self._called = {f"leg {k + 1}": leg for k, leg in enumerate(legs)}  # else by the sensor's name
+        self.inertial = InertialReadings()
+        self.lost = ""
+        self.latest: FusedPose | None = None
+        self._good: Array | None = None  # pose to begin again from
+        self._gate = ReacquisitionGate(platform, _leg_noise(options))
+        self.times, self._estimate = SensorTimes(self._names), _Estimate()
         super().__init__(platform, legs, options)
 
     def forget(self) -> None:
         """Forget where the platform is: the next lengths are those of a pose near the start pose."""
         super().forget()
-        self.lost, self.latest, self._good = "", None, self.start_pose
-        self._suspects = Suspects(self.platform, self._noise())
+        self.lost, self.latest, self._good = "", None, self.begins.pose
+        self._gate = ReacquisitionGate(self.platform, _leg_noise(self.options))
         self._forget_time()
 
     def _forget_time(self) -> None:
         """Begin at whatever time is given next."""
-        self._since, self._behind = None, 0
-        self._heard = SensorTimes(self._count)
-        self._inertial: list[tuple[int, Array, Array]] = []
-        self._stop()
+        self.times, self._estimate = SensorTimes(self._names), _Estimate()
+        self.inertial = InertialReadings(late=self.inertial.late, used=self.inertial.used)
 
     def _stop(self) -> None:
         """End the estimate: the next one begins from new lengths of all legs."""
-        self._heard.forget_readings()
-        self._readings, self._settled = np.zeros(LEGS, dtype=np.int64), False  # of each leg since the estimate began
-        self._rounds, self._apart = 0, dict[str, int]()  # which sensors disagree, and since which round
-        self._unfit: Array | None = None  # the last lengths, where no pose fits them
-        self._fusion: StewartFusion | None = None
+        self.times.forget_readings()
+        self._estimate = _Estimate()
 
-    def with_options(self, options: StewartPoseOptions) -> FusingCore:
-        """Return a core that goes on near where this one is with other options, and leave this one as it was."""
-        other = copy.copy(self)
-        other.options, other.tracked = options, None
-        other._suspects = copy.deepcopy(self._suspects)
-        other._suspects.noise = other._noise()
+    def set_options(self, options: StewartPoseOptions) -> None:
+        """Go on near here with other options; changes nothing in place."""
+        self.options, self.begins = options, StartPose.of(self.platform, options)
+        self._gate = copy.deepcopy(self._gate)
+        self._gate.noise = _leg_noise(options)
         if self.tracked is None:
-            other._good = other.start_pose
+            self._good = self.begins.pose
         elif not self.lost:
-            other._good = self.tracked.pose
-        other._forget_time()
-        other._fusion_at(np.eye(4) if other._good is None else other._good)
-        return other
-
-    def _noise(self) -> Array:
-        return np.broadcast_to(self.options.leg_noise, LEGS)
+            self._good = self.tracked.pose
+        self.tracked = None
+        self._forget_time()
+        self._fusion_at(np.eye(4) if self._good is None else self._good)
 
     def _fusion_at(self, pose: Array) -> StewartFusion:
         given = self.fusion_options
@@ -320,7 +404,7 @@ class FusingCore(StewartPoseCore):
             return StewartFusion(
                 self.platform,
                 pose,
-                leg_noise=self._noise().tolist(),
+                leg_noise=_leg_noise(self.options).tolist(),
                 jerk=given.jerk,
                 inertial=given.inertial,
                 sensors=self._sensors,
@@ -333,23 +417,15 @@ class FusingCore(StewartPoseCore):
 
     def _prepare(self) -> None:
         """Run once what every message needs, so that nothing is compiled while messages come in."""
-        pose = self.start_pose
-        if pose is None:
-            points = np.concatenate((self.platform.base_points, self.platform.platform_points))
-            assert isinstance(self.platform, StewartPlatform)
-            pose = level_home(self.platform, np.full(LEGS, 3.0 * np.linalg.norm(np.ptp(points, axis=0))))
-        fusion, readings = self._fusion_at(pose), np.full(self._count, np.nan)
+        pose = any_pose(self.platform) if self.begins.pose is None else self.begins.pose
+        fusion, readings = self._fusion_at(pose), np.full(len(self._names), np.nan)
         readings[:LEGS] = self.platform.motor_positions(pose)
         for _ in range(2):
             fusion.update(readings, dt=1e-3, present=np.isfinite(readings))
 
     def take_inertial(self, stamp: int, gyroscope: Array, accelerometer: Array) -> None:
         """Keep a reading of the IMU of a time [ns] for the lengths that come next."""
-        if self._since is not None and stamp < self._since:
-            self.late += 1
-            return
-        insort(self._inertial, (stamp, gyroscope, accelerometer), key=lambda one: one[0])
-        del self._inertial[READINGS_KEPT:]  # those of a clock that is ahead go first
+        self.inertial.take(stamp, gyroscope, accelerometer, self.times.since)
 
     def answer(self, state: LegState) -> FusedAnswer:
         """Take in the lengths of a state, and what the IMU read up to then.
@@ -361,64 +437,50 @@ class FusingCore(StewartPoseCore):
         MessageError
             No pose near the start fits the first lengths, or these are older than `LATEST`.
         """
-        present = np.ones(self._count, dtype=bool) if state.present is None else state.present
-        self._check_time(state.stamp)
-        if self._fusion is None:
+        present = np.ones(len(self._names), dtype=bool) if state.present is None else state.present
+        back = self.times.check(state.stamp)
+        if back:
+            self._forget_time()
+            if self.latest is not None:
+                self.lost = f"time went back by {back * 1e-9:.3g} s"
+        if self._estimate.fusion is None:
             return self._begin(state, present)
         try:
             self._use_inertial(state.stamp)
-            self._heard.note(state, present)
+            self.times.note(state, present)
             fused = self._step(state.stamp, state.lengths, present, 0.0 if state.ages is None else state.ages)
         except LieDynamicsError as error:
             return self._begin_again(state, present, str(error))
-        self.latest = fused
+        self.latest, estimate = fused, self._estimate
         out = [leg for leg in range(LEGS) if f"leg {leg + 1}" in fused.left_out]
-        self._rounds += 1
+        estimate.rounds += 1
         disagree = [name for name, fault in fused.left_out.items() if fault.reason == DISAGREES]
-        self._apart = {name: self._apart.get(name, self._rounds) for name in disagree}
-        apart = [leg for leg in out if f"leg {leg + 1}" in self._apart]
+        estimate.apart = {name: estimate.apart.get(name, estimate.rounds) for name in disagree}
+        apart = [leg for leg in out if f"leg {leg + 1}" in estimate.apart]
         if self.lost and (out or fused.disturbed or fused.lost):
-            self._suspects.jumped(fused, state, apart)
+            self._gate.jumped(fused, state, apart)
             return self._begin_again(state, present, f"new faults: {self.faults(fused) or 'a jump of the platform'}")
-        self._readings += present[:LEGS]
-        self._settled |= not out and bool(self._readings.min() >= BELIEVED_AFTER)
+        estimate.readings += present[:LEGS]
+        estimate.settled |= not out and bool(estimate.readings.min() >= BELIEVED_AFTER)
         if not self.lost:
-            self._suspects.watch(fused, state, apart)
+            self._gate.watch(fused, state, apart)
         if not fused.lost:
             return self._answer(state, fused)
         if not fused.left_out:  # a pause: nothing told of the motion meanwhile
             self._stop()
             return self._begin(state, present)
-        together = sum(self._rounds - since < BELIEVED_AFTER for since in self._apart.values()) >= TOGETHER
-        if self._settled:  # before that, it is not known which are wrong
-            old = [leg for leg in apart if self._rounds - self._apart[f"leg {leg + 1}"] >= BELIEVED_AFTER]
-            self._suspects.lose(old if together else apart)
+        together = sum(estimate.rounds - since < BELIEVED_AFTER for since in estimate.apart.values()) >= TOGETHER
+        if estimate.settled:  # before that, it is not known which are wrong
+            old = [leg for leg in apart if estimate.rounds - estimate.apart[f"leg {leg + 1}"] >= BELIEVED_AFTER]
+            self._gate.lose(old if together else apart)
         return self._begin_again(state, present, f"left out: {self.faults(fused)}")
-
-    def _check_time(self, stamp: int) -> None:
-        """Raise MessageError where lengths are too old; as many in a row as settle an estimate mean another time."""
-        behind = 0 if self._since is None else self._since - stamp
-        if behind <= LATEST:
-            self._behind = 0
-            return
-        self._behind += 1
-        if self._behind < BELIEVED_AFTER:
-            raise MessageError("too late", f"lengths of {behind * 1e-9:.3g} s before those that were answered last")
-        self._forget_time()
-        if self.latest is not None:
-            self.lost = f"time went back by {behind * 1e-9:.3g} s"
 
     def _use_inertial(self, stamp: int) -> None:
         """Take in what the IMU read up to a time [ns]."""
-        assert self._since is not None
-        nothing, waiting = np.full(self._count, np.nan), self._inertial
-        self._inertial = [one for one in waiting if one[0] > stamp]
-        for time, gyroscope, accelerometer in waiting[: len(waiting) - len(self._inertial)]:
-            if time < self._since:
-                self.late += 1
-            else:
-                self.used += 1
-                self._step(time, nothing, np.isfinite(nothing), 0.0, gyroscope, accelerometer)
+        assert self.times.since is not None
+        nothing = np.full(len(self._names), np.nan)
+        for time, gyroscope, accelerometer in self.inertial.until(stamp, self.times.since):
+            self._step(time, nothing, np.isfinite(nothing), 0.0, gyroscope, accelerometer)
 
     def _begin_again(self, state: LegState, present: Any, reason: str) -> FusedAnswer:
         """Begin a new estimate after one that was lost, with this state where it can be."""
@@ -434,41 +496,37 @@ class FusingCore(StewartPoseCore):
             if self.latest is None or (isinstance(error, WaitingError) and not self.lost):
                 raise
             self.lost = self.lost or "nothing fits since a pause"
-            self._since = max(state.stamp, self._since or 0)
+            self.times.since = max(state.stamp, self.times.since or 0)
             return self._refused(state, self.latest, str(error))
-        self._since, self.latest = state.stamp, fused
-        self._readings += 1
+        self.times.since, self.latest = state.stamp, fused
+        self._estimate.readings += 1
         return self._answer(state, fused)
 
     def _first(self, state: LegState, present: Any) -> FusedPose:
         """Return the first estimate of the lengths of all legs."""
-        known, ages = self._heard.gather(state, present)
-        missing = self.awaited()
+        known, ages = self.times.gather(state, present)
+        missing, estimate = self.awaited(), self._estimate
         if missing and np.isfinite(state.lengths[present]).all():
             raise WaitingError(f"no length of {', '.join(missing)} yet")
         if missing:
             raise MessageError("not finite", f"all legs are needed for the start; no length of {', '.join(missing)}")
         lengths, there = known[:LEGS], np.isfinite(known)
         within = np.clip(lengths, -LARGEST, LARGEST)
-        if self._unfit is not None:
-            self._suspects.moved(within - self._unfit)
-        self._unfit = within
+        if estimate.unfit is not None:
+            self._gate.moved(within - estimate.unfit)
+        estimate.unfit = within
         try:
             fusion = self._fusion_at(self._place(lengths))
             fused = fusion.update(known, dt=0.0, present=there, age=ages)
         except LieDynamicsError as error:
             raise MessageError("no such pose", str(error)) from error
-        self._fusion, self._unfit = fusion, None
+        estimate.fusion, estimate.unfit = fusion, None
         return fused
 
     def _place(self, lengths: Array) -> Array:
         """Return the pose to which lengths (6,) lead straight from the last good one, or from the start."""
         if self._good is None:
-            assert isinstance(self.platform, StewartPlatform)
-            try:
-                return level_home(self.platform, lengths)
-            except LieDynamicsError as error:
-                raise MessageError("no such pose", f"no level pose fits the leg lengths: {error}") from error
+            return level_pose(self.platform, lengths)
         tracked = self._tracker_at(self._good, known=False).update(lengths)
         if not tracked.valid:
             raise MessageError(KINDS[tracked.status], self.describe(tracked))
@@ -476,49 +534,44 @@ class FusingCore(StewartPoseCore):
 
     def awaited(self) -> list[str]:
         """Return names of the legs without which it does not start."""
-        return [] if self._fusion is not None else [self.legs[leg] for leg in self._heard.missing()]
-
-    def silent(self) -> list[str]:
-        """Return names of sensors that nothing has come of for a while."""
-        quiet = [] if self._since is None else self._heard.silent(self._since)
-        return [self.name(self._names()[place]) for place in quiet]
-
-    def _names(self) -> list[str]:
-        return [*(f"leg {k}" for k in range(1, LEGS + 1)), *(sensor.name for sensor in self._sensors)]
+        return [] if self._estimate.fusion is not None else self.times.missing()
 
     def _step(self, stamp: int, lengths: Array, present: Any, ages: float | Array, *inertial: Array) -> FusedPose:
-        assert self._fusion is not None and self._since is not None
-        passed = (stamp - self._since) * 1e-9
-        self._since = max(stamp, self._since)
+        fusion, times = self._estimate.fusion, self.times
+        assert fusion is not None and times.since is not None
+        passed = (stamp - times.since) * 1e-9
+        times.since = max(stamp, times.since)
         age = ages + max(0.0, -passed)
-        return self._fusion.update(lengths, *inertial, dt=max(0.0, passed), present=present, age=age)
+        return fusion.update(lengths, *inertial, dt=max(0.0, passed), present=present, age=age)
 
     def _answer(self, state: LegState, fused: FusedPose) -> FusedAnswer:
         """Return what is to be published of an estimate that holds the platform, as far as it is accepted."""
-        if self.lost and (not self._settled or self._suspects.legs):
-            suspects = ", ".join(self.legs[leg] for leg in self._suspects.legs)
+        estimate = self._estimate
+        if self.lost and (not estimate.settled or self._gate.legs):
+            suspects = ", ".join(self.legs[leg] for leg in self._gate.legs)
             return self._refused(
                 state,
                 fused,
                 f"{suspects} was off, and has not jumped back since: ~/reset when it is right"
-                if self._settled
-                else f"all legs agree for {self._readings.min()} of {BELIEVED_AFTER} readings",
+                if estimate.settled
+                else f"all legs agree for {estimate.readings.min()} of {BELIEVED_AFTER} readings",
             )
         self.lost, self.tracked = "", fused
-        if self._settled and np.diagonal(fused.covariance)[:3].max() < HELD**2:
+        if estimate.settled and np.diagonal(fused.covariance)[:3].max() < HELD**2:
             self._good = fused.pose
-        return FusedAnswer(state, self._since or state.stamp, fused, None)
+        return FusedAnswer(state, self.times.since or state.stamp, fused, None)
 
     def _refused(self, state: LegState, fused: FusedPose, why: str) -> FusedAnswer:
         """Return an answer that is not to be published since the estimate was lost."""
-        return FusedAnswer(state, self._since or state.stamp, fused, MessageError("lost", f"{self.lost}; now {why}"))
-
-    def name(self, sensor: str) -> str:
-        """Return the name of a sensor in messages."""
-        return self.legs[int(sensor[4:]) - 1] if sensor.startswith("leg ") else sensor
+        error = MessageError("lost", f"{self.lost}; now {why}")
+        return FusedAnswer(state, self.times.since or state.stamp, fused, error)
 
     def faults(self, fused: FusedPose) -> str:
         """Say which sensors are left out, and why; empty where none is."""
-        told = {self.name(sensor): fault.reason for sensor, fault in fused.left_out.items()}
-        told |= dict.fromkeys(self.silent(), "silent")
+        told = {self._called.get(sensor, sensor): fault.reason for sensor, fault in fused.left_out.items()}
+        told |= dict.fromkeys(self.times.silent(), "silent")
         return ", ".join(f"{sensor} ({reason})" for sensor, reason in told.items())
+
+
+def _leg_noise(options: StewartPoseOptions) -> Array:
+    return np.broadcast_to(options.leg_noise, LEGS)

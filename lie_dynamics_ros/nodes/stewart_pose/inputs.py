@@ -86,14 +86,15 @@ class LegSets:
 
     def __init__(self, size: int) -> None:
         self._values, self._stamps = np.full(size, np.nan), np.zeros(size, dtype=np.int64)
-        self.forget()
-
-    def forget(self) -> None:
-        """Begin afresh."""
-        size = len(self._values)
         self._there = np.zeros(size, dtype=np.bool_)
         self._released = self._period = 0  # time of the last set, and since the one before [ns]
         self._last = self._regular = np.ones(size, dtype=np.bool_)
+
+    def forget(self) -> None:
+        """Begin afresh."""
+        self._there = np.zeros_like(self._there)
+        self._released = self._period = 0
+        self._last = self._regular = np.ones_like(self._last)
 
     def take(self, stamp: int, values: Array, present: NDArray[np.bool_], age_limit: int) -> LegState | None:
         """Take in those of the readings (n,) of a time [ns] that are present; return a set where one is complete.

@@ -122,7 +122,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             core = FusingCore(platform, legs, self.read_options(settings), fusion, sensors.sensors)
         else:
             core = StewartPoseCore(platform, legs, self.read_options(settings))
-        if core.start_is_assumed:
+        if core.begins.assumed:
             self.get_logger().warning(
                 "the platform has no home_pose, and start_pose is not given: tracking starts from a level pose"
             )
@@ -212,7 +212,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             response.success, response.message = False, "the node is not configured"
             return response
         self.restart()
-        response.success, response.message = True, f"the next leg lengths are followed from the {core.start_from}"
+        response.success, response.message = True, f"the next leg lengths are followed from the {core.begins.source}"
         return response
 
     def _ways(self) -> Way:
@@ -230,7 +230,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             platform=core.platform,
             legs=core.legs,
             pose=None if core.tracked is None else core.tracked.pose,
-            home=core.start_pose,
+            home=core.begins.pose,
             max_batch=self.settings["max_batch"],
             max_steps=self.settings["max_steps"],
         )
@@ -246,7 +246,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         report.hardware = frames_of(self.settings)[1]
         values = report.values
         values["legs"] = ", ".join(core.legs)
-        values["starts from"] = core.start_from
+        values["starts from"] = core.begins.source
         if self._leg_topics.heard:
             values["lengths by leg_topics"] = "have no time stamp; theirs is that of arrival"
         values["restarts"] = self._restarts
@@ -268,7 +268,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         if core.refuted:
             text = "lengths were out of reach: nothing is certified until ~/reset, at the start pose"
             report.add(diagnostics.ERROR, text)
-        if core.start_is_assumed:
+        if core.begins.assumed:
             report.add(diagnostics.WARN, "no home pose was given: tracking started from a level pose, assumed")
         if self.inputs.take_without_rates():
             report.add(diagnostics.WARN, "leg rates are absent or not finite: no twist")

@@ -52,7 +52,8 @@ class StewartMarkers:
     """
 
     def __init__(self, node: Node) -> None:
-        self._publisher = None
+        self._publisher: Any = None
+        self._drawn: _DrawnPlatform | None = None
         if MarkerArray is not None:
             self._publisher = node.create_lifecycle_publisher(
                 MarkerArray, "~/markers", qos.OUTPUT, qos_overriding_options=qos.overridable()
@@ -60,16 +61,8 @@ class StewartMarkers:
 
     def set_platform(self, platform: Platform, frame: str) -> None:
         """Make the markers of this platform; coordinates are those of its base frame ``frame``."""
-        self._platform, self._points = platform, points_of(platform)
-        if self._publisher is None:
-            return
-        unit = float(platform.characteristic_length)
-        self._base = _marker(0, "base_joints", Marker.SPHERE_LIST, JOINT_SHARE * unit, (0.4, 0.4, 0.4), frame)
-        self._legs = _marker(1, "legs", Marker.LINE_LIST, LEG_SHARE * unit, (0.2, 0.5, 0.9), frame)
-        self._top = _marker(2, "platform_joints", Marker.SPHERE_LIST, JOINT_SHARE * unit, (0.9, 0.5, 0.1), frame)
-        self._outline = _marker(3, "platform", Marker.LINE_STRIP, OUTLINE_SHARE * unit, (0.9, 0.5, 0.1), frame)
-        self._message = MarkerArray(markers=[self._base, self._legs, self._top, self._outline])
-        self._base.points = [_point(a) for a in self._points.base_points]
+        if self._publisher is not None:
+            self._drawn = _DrawnPlatform(platform, frame)
 
     @property
     def wanted(self) -> bool:
@@ -78,6 +71,25 @@ class StewartMarkers:
 
     def publish(self, pose: Array, stamp: Time) -> None:
         """Publish the platform in a pose, shape (4, 4)."""
+        if self._drawn is not None:
+            self._publisher.publish(self._drawn.at(pose, stamp))
+
+
+class _DrawnPlatform:
+    """The markers of one platform, whose points are filled in for each pose."""
+
+    def __init__(self, platform: Platform, frame: str) -> None:
+        self._platform, self._points = platform, points_of(platform)
+        unit = float(platform.characteristic_length)
+        self._base = _marker(0, "base_joints", Marker.SPHERE_LIST, JOINT_SHARE * unit, (0.4, 0.4, 0.4), frame)
+        self._legs = _marker(1, "legs", Marker.LINE_LIST, LEG_SHARE * unit, (0.2, 0.5, 0.9), frame)
+        self._top = _marker(2, "platform_joints", Marker.SPHERE_LIST, JOINT_SHARE * unit, (0.9, 0.5, 0.1), frame)
+        self._outline = _marker(3, "platform", Marker.LINE_STRIP, OUTLINE_SHARE * unit, (0.9, 0.5, 0.1), frame)
+        self._message = MarkerArray(markers=[self._base, self._legs, self._top, self._outline])
+        self._base.points = [_point(a) for a in self._points.base_points]
+
+    def at(self, pose: Array, stamp: Time) -> Any:
+        """Return the message for a pose (4, 4)."""
         ends = self._points.platform_points @ pose[:3, :3].T + pose[:3, 3]
         tops = [_point(end) for end in ends]
         feet, heads = self._base.points, tops
@@ -102,7 +114,7 @@ class StewartMarkers:
         self._outline.points = [tops[i] for i in (*around, around[0])]
         for marker in self._message.markers:
             marker.header.stamp = stamp
-        self._publisher.publish(self._message)
+        return self._message
 
 
 def _marker(id_: int, namespace: str, kind: int, size: float, color: tuple[float, float, float], frame: str) -> Any:
@@ -179,7 +191,7 @@ def describe_fusion(core: FusingCore, names: Sequence[str], report: Report, acti
     """Tell what is left out, how sure the estimate is, and the delays found."""
     fused, values = core.latest, report.values
     values["tracking"] = "not started" if fused is None else "lost" if core.lost else "fused"
-    late, used, core.late, core.used = core.late, core.used, 0, 0
+    late, used, core.inertial.late, core.inertial.used = core.inertial.late, core.inertial.used, 0, 0
     if active and core.fusion_options.inertial is not None and fused is not None and not used:
         report.add(diagnostics.WARN, "no readings of the IMU that fit the times of the lengths")
     if late:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -54,27 +55,28 @@ class OffsetTracker:
         self, platform: OffsetPlatform, pose: npt.ArrayLike, *, leg_noise: npt.ArrayLike = 1e-5, max_steps: int = 1000
     ) -> None:
         self.platform, self.leg_covariance = platform, as_leg_covariance(leg_noise)
-        self._mechanism = offset_legs(platform, pose)
-        self._follow(self._mechanism.q, max_steps)
-
-    def _follow(self, q: Array, max_steps: int) -> None:
-        mechanism = self._mechanism
-        self._tracker = ClosedLoopTracker(
-            mechanism.model, mechanism.constraints, q, mechanism.actuated, max_steps=max_steps
-        )
+        self._mechanism = mechanism = offset_legs(platform, pose)
+        self._tracker = self._tracker_at(mechanism.q, max_steps)
         place = mechanism.model.joint("platform").q_slice
         self._turn, self._origin = slice(place.start, place.start + 4), slice(place.start + 4, place.stop)
         self._hinges = np.array(
             [[mechanism.model.joint(f"tilt_{leg}_{k}").q_slice.start for k in (1, 2)] for leg in range(1, LEGS + 1)]
         )
 
+    def _tracker_at(self, q: Array, max_steps: int) -> ClosedLoopTracker:
+        of = self._mechanism
+        return ClosedLoopTracker(of.model, of.constraints, q, of.actuated, max_steps=max_steps)
+
     def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> OffsetTracker:
         """Return a tracker that goes on from the same pose with another leg noise and another number of steps."""
-        other = object.__new__(OffsetTracker)
-        other.platform, other.leg_covariance = self.platform, as_leg_covariance(leg_noise)
-        other._mechanism = self._mechanism
-        other._follow(self._tracker.q, max_steps)
+        other = copy.copy(self)
+        other.set_options(leg_noise, max_steps)
         return other
+
+    def set_options(self, leg_noise: npt.ArrayLike, max_steps: int) -> None:
+        """Go on from the same pose with other options; changes nothing in place."""
+        self.leg_covariance = as_leg_covariance(leg_noise)
+        self._tracker = self._tracker_at(self._tracker.q, max_steps)
 
     @property
     def pose(self) -> Array:

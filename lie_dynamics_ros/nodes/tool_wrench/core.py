@@ -169,6 +169,7 @@ class ToolWrenchCore(RobotCore):
         self.frame = ""
         self._recent: deque[tuple[int, Array]] = deque()  # readings while the robot rests
         self._position: Array | None = None
+        self._rates, self._inertia = VelocityFilter(len(self.zero), options.filter_time), np.zeros((3, 3))
         self.set_options(options)
 
     def set_options(self, options: ToolWrenchOptions) -> None:

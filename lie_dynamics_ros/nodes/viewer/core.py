@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...core.turns import Turns
-from ...lie_dynamics import Model, forward_kinematics
+from ...lie_dynamics import forward_kinematics
 from ...lie_dynamics.stewart import StewartPlatform
 from .picture import BAD, GOOD, LARGEST, ContactView, Effort, Picture, PlatformView, ReportView, Robot
 
@@ -59,6 +59,111 @@ class _Numbers:
         return found
 
 
+class _HeardRobot:
+    """A robot, and what was heard of its joints.
+
+    Attributes
+    ----------
+    index : dict
+        Places of the joints of one coordinate, by name.
+    heard : float
+        Time of the last positions [s].
+    positions : _Numbers
+    efforts : dict of _Numbers
+        By `EFFORT_SOURCES`.
+    traces : deque of (float, ndarray)
+        Times and efforts of the first joints.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        joints = robot.model.joints
+        self.index = {j.name: j.index for j in joints if j.q_slice.stop == j.q_slice.start + 1 and not j.coupled}
+        endless = np.zeros(len(joints), dtype=bool)
+        endless[list(self.index.values())] = Turns.of(robot.model, list(self.index)).endless
+        self._turns = Turns(endless)
+        self.heard = -np.inf
+        self.positions = _Numbers(np.zeros(len(joints)))
+        self.efforts = {source: _Numbers(np.zeros(len(joints))) for source in EFFORT_SOURCES}
+        self.traces: deque[tuple[float, Array]] = deque()
+        self._traced = ""  # where they come from
+        self._drawn: Array | None = None
+
+    def put(self, what: str, names: Sequence[str], values: Sequence[float], now: float) -> None:
+        """Take the numbers of the joints that there are; NaN stands for one that is not known."""
+        index = self.index
+        found = {index[name]: value for name, value in zip(names, values, strict=True) if name in index}
+        known = {joint: float(value) for joint, value in found.items() if value == value}
+        if any(abs(value) > LARGEST_NUMBER for value in known.values()):
+            raise MessageError("not finite", f"{what} beyond {LARGEST_NUMBER:g}")
+        if not known:
+            return
+        kept = self.positions if what == "positions" else self.efforts[what]
+        at, new = list(known), np.array(list(known.values()))
+        if what == "positions":  # joints that mimic others go on where a driver wraps these
+            self.heard = now
+            before = np.where(kept.times[at] > -np.inf, kept.values[at], new)
+            new = new + self._turns.between(new, before, np.array(at, dtype=np.intp))
+        kept.values[at] = new
+        kept.times[list(known)] = now
+
+    def bodies(self) -> Array | None:
+        """Return the bodies' poses; those before where they cannot be drawn."""
+        model = self.robot.model
+        q, seen = model.neutral(), self.positions.times > -np.inf
+        if self.index and not seen.any():
+            return self._drawn
+        for joint in model.joints:
+            if joint.name in self.index and seen[joint.index]:
+                q[joint.q_slice] = self.positions.values[joint.index]
+        for joint in model.joints:
+            leader = self.index.get(joint.mimic[0]) if joint.mimic is not None else None
+            if leader is not None and not joint.coupled and not seen[joint.index]:
+                q[joint.q_slice] = joint.mimic[1] * self.positions.values[leader] + joint.mimic[2]
+        poses = forward_kinematics(model, q)
+        if np.isfinite(poses).all() and (not poses.size or np.abs(poses).max() <= LARGEST):
+            self._drawn = poses
+        return self._drawn
+
+    def seen_efforts(self, oldest: float, begin: float, now: float) -> tuple[tuple[Effort, ...], str]:
+        """Return efforts by joint, and remember them for the traces, which begin at a time, where they are new."""
+        while self.traces and self.traces[0][0] < begin:
+            self.traces.popleft()
+        model = self.robot.model
+        source = next((name for name, kept in self.efforts.items() if kept.fresh(oldest).any()), "")
+        if not source:
+            return (), ""
+        kept = self.efforts[source]
+        fresh, limits = kept.fresh(oldest), model.limits.effort
+        efforts = tuple(
+            Effort(
+                name,
+                float(kept.values[joint]) if fresh[joint] else None,
+                float(limits[model.joints[joint].v_slice.start]),
+                "N" if model.joints[joint].kind == "prismatic" else "N m",
+            )
+            for name, joint in self.index.items()
+        )
+        traced = list(self.index.values())[:MOST_TRACED]
+        if source != self._traced:
+            self._traced = source
+            self.traces.clear()
+        if fresh[traced].all() and (not self.traces or now > self.traces[-1][0]):
+            self.traces.append((now, kept.values[traced]))
+        return efforts, source
+
+
+@dataclass(eq=False)
+class _Heard:
+    """What was heard besides a robot's joints, each with its time [s]."""
+
+    pose: tuple[float, Array, Array] | None = None
+    word: tuple[float, int, str] | None = None
+    force: tuple[float, str, Array] | None = None
+    touching: tuple[float, bool] | None = None
+    reports: dict[str, tuple[float, int, str]] = field(default_factory=dict)
+
+
 class ViewerCore:
     """Takes in messages, each with the time of its arrival [s]; `picture` is what there is to see.
 
@@ -72,35 +177,17 @@ class ViewerCore:
 
     def __init__(self, options: ViewOptions, platform: StewartPlatform) -> None:
         self.options, self._platform = options, platform
-        self._robot: Robot | None = None
-        self._drawn: Array | None = None
-        self.forget()
+        self._robot: _HeardRobot | None = None
+        self._heard = _Heard()
 
     def forget(self) -> None:
         """Forget all that was heard; the robot stays."""
-        self._pose: tuple[float, Array, Array] | None = None
-        self._word: tuple[float, int, str] | None = None
-        self._force: tuple[float, str, Array] | None = None
-        self._touching: tuple[float, bool] | None = None
-        self._reports: dict[str, tuple[float, int, str]] = {}
-        self.use(self._robot)
+        self._heard = _Heard()
+        self.use(None if self._robot is None else self._robot.robot)
 
     def use(self, robot: Robot | None) -> None:
         """Show this robot from now on, of which nothing has been heard yet."""
-        self._robot, self._drawn = robot, None
-        self._index: dict[str, int] = {}
-        self._traces: deque[tuple[float, Array]] = deque()
-        self._traced = ""  # where they come from
-        if robot is None:
-            return
-        joints = robot.model.joints
-        self._index = {j.name: j.index for j in joints if j.q_slice.stop == j.q_slice.start + 1 and not j.coupled}
-        endless = np.zeros(len(joints), dtype=bool)
-        endless[list(self._index.values())] = Turns.of(robot.model, list(self._index)).endless
-        self._turns = Turns(endless)
-        self._heard = -np.inf
-        self._positions = _Numbers(np.zeros(len(joints)))
-        self._efforts = {source: _Numbers(np.zeros(len(joints))) for source in EFFORT_SOURCES}
+        self._robot = None if robot is None else _HeardRobot(robot)
 
     # What is heard.
 
@@ -109,7 +196,8 @@ class ViewerCore:
         if len(position) != len(names) or len(effort) not in (0, len(names)):
             sizes = f"{len(position)} positions and {len(effort)} efforts for {len(names)} names"
             raise MessageError("malformed", sizes)
-        self._put("positions", names, position, now)
+        if self._robot is not None:
+            self._robot.put("positions", names, position, now)
         if len(effort):
             self.take_efforts(EFFORT_SOURCES[-1], names, effort, now)
 
@@ -117,26 +205,8 @@ class ViewerCore:
         """Take efforts from one of `EFFORT_SOURCES`."""
         if len(effort) != len(names):
             raise MessageError("malformed", f"{len(effort)} efforts for {len(names)} names")
-        self._put(source, names, effort, now)
-
-    def _put(self, what: str, names: Sequence[str], values: Sequence[float], now: float) -> None:
-        """Take the numbers of the joints that there are; NaN stands for one that is not known."""
-        index = self._index
-        found = {index[name]: value for name, value in zip(names, values, strict=True) if name in index}
-        known = {joint: float(value) for joint, value in found.items() if value == value}
-        if any(abs(value) > LARGEST_NUMBER for value in known.values()):
-            raise MessageError("not finite", f"{what} beyond {LARGEST_NUMBER:g}")
-        if not known:
-            return
-        kept = self._positions if what == "positions" else self._efforts[what]
-        if what == "positions":
-            self._heard = now
-        at, new = list(known), np.array(list(known.values()))
-        if what == "positions":  # joints that mimic others go on where a driver wraps these
-            before = np.where(kept.times[at] > -np.inf, kept.values[at], new)
-            new = new + self._turns.between(new, before, np.array(at, dtype=np.intp))
-        kept.values[at] = new
-        kept.times[list(known)] = now
+        if self._robot is not None:
+            self._robot.put(source, names, effort, now)
 
     def take_pose(self, pose: Array, covariance: Array, now: float) -> None:
         """Take the platform's pose (4, 4) and the covariance (3, 3) of its position, in its base frame."""
@@ -144,27 +214,27 @@ class ViewerCore:
             raise MessageError("not finite", f"a pose beyond {LARGEST:g} m")
         if not np.abs(covariance).max() <= LARGEST_NUMBER:
             raise MessageError("not finite", "a covariance that is not finite")
-        self._pose = now, pose, covariance
+        self._heard.pose = now, pose, covariance
 
     def take_status(self, level: int, word: str, now: float) -> None:
         """Take the status of the platform's pose."""
-        self._word = now, min(max(level, GOOD), BAD), word
+        self._heard.word = now, min(max(level, GOOD), BAD), word
 
     def take_force(self, frame: str, force: Array, now: float) -> None:
         """Take a contact force (3,) [N] in the axes of a frame, at its origin."""
         if not np.abs(force).max() <= LARGEST_NUMBER:
             raise MessageError("not finite", f"a force beyond {LARGEST_NUMBER:g} N")
-        self._force = now, frame, force
+        self._heard.force = now, frame, force
 
     def take_touching(self, touching: bool, now: float) -> None:
         """Take whether something touches."""
-        self._touching = now, touching
+        self._heard.touching = now, touching
 
     def take_report(self, name: str, level: int, message: str, now: float) -> None:
         """Take a diagnostic report; where there are too many nodes, the one heard longest ago goes."""
-        self._reports[name] = now, min(max(level, GOOD), BAD), message
-        if len(self._reports) > MOST_REPORTS:
-            del self._reports[min(self._reports, key=lambda name: self._reports[name][0])]
+        self._heard.reports[name] = now, min(max(level, GOOD), BAD), message
+        if len(self._heard.reports) > MOST_REPORTS:
+            del self._heard.reports[min(self._heard.reports, key=lambda name: self._heard.reports[name][0])]
 
     # What is seen.
 
@@ -173,81 +243,37 @@ class ViewerCore:
         oldest = now - self.options.stale_after
         reports = tuple(
             ReportView(name, level, message, now - heard > max(3.0, self.options.stale_after))
-            for name, (heard, level, message) in sorted(self._reports.items())
+            for name, (heard, level, message) in sorted(self._heard.reports.items())
         )
         shared = {"platform": self._see_platform(oldest), "reports": reports}
         robot = self._robot
         if robot is None:
             return Picture(contact=self._see_contact(None, oldest), **shared)
-        poses = self._see_bodies(robot.model)
-        efforts, source = self._see_efforts(robot.model, oldest, now)
-        begin = now - self.options.trace_time
-        while self._traces and self._traces[0][0] < begin:
-            self._traces.popleft()
-        fresh = self._positions.fresh(oldest)
+        poses = robot.bodies()
+        efforts, source = robot.seen_efforts(oldest, now - self.options.trace_time, now)
+        fresh = robot.positions.fresh(oldest)
         return Picture(
-            robot=robot,
+            robot=robot.robot,
             poses=poses,
-            age=now - self._heard if np.isfinite(self._heard) else None,
-            stale=self._heard < oldest,
-            unknown=tuple(name for name, joint in self._index.items() if not fresh[joint]),
+            age=now - robot.heard if np.isfinite(robot.heard) else None,
+            stale=robot.heard < oldest,
+            unknown=tuple(name for name, joint in robot.index.items() if not fresh[joint]),
             efforts=efforts,
             source=source,
-            times=np.array([time - now for time, _ in self._traces]),
-            traces=np.array([v for _, v in self._traces]).reshape(-1, min(len(self._index), MOST_TRACED) or 1),
+            times=np.array([time - now for time, _ in robot.traces]),
+            traces=np.array([v for _, v in robot.traces]).reshape(-1, min(len(robot.index), MOST_TRACED) or 1),
             contact=self._see_contact(poses, oldest),
             **shared,
         )
 
-    def _see_bodies(self, model: Model) -> Array | None:
-        """Return the bodies' poses; those before where they cannot be drawn."""
-        q, seen = model.neutral(), self._positions.times > -np.inf
-        if self._index and not seen.any():
-            return self._drawn
-        for joint in model.joints:
-            if joint.name in self._index and seen[joint.index]:
-                q[joint.q_slice] = self._positions.values[joint.index]
-        for joint in model.joints:
-            leader = self._index.get(joint.mimic[0]) if joint.mimic is not None else None
-            if leader is not None and not joint.coupled and not seen[joint.index]:
-                q[joint.q_slice] = joint.mimic[1] * self._positions.values[leader] + joint.mimic[2]
-        poses = forward_kinematics(model, q)
-        if np.isfinite(poses).all() and (not poses.size or np.abs(poses).max() <= LARGEST):
-            self._drawn = poses
-        return self._drawn
-
-    def _see_efforts(self, model: Model, oldest: float, now: float) -> tuple[tuple[Effort, ...], str]:
-        """Return efforts by joint, and remember them for the traces where they are new."""
-        source = next((name for name, kept in self._efforts.items() if kept.fresh(oldest).any()), "")
-        if not source:
-            return (), ""
-        kept = self._efforts[source]
-        fresh, limits = kept.fresh(oldest), model.limits.effort
-        efforts = tuple(
-            Effort(
-                name,
-                float(kept.values[joint]) if fresh[joint] else None,
-                float(limits[model.joints[joint].v_slice.start]),
-                "N" if model.joints[joint].kind == "prismatic" else "N m",
-            )
-            for name, joint in self._index.items()
-        )
-        traced = list(self._index.values())[:MOST_TRACED]
-        if source != self._traced:
-            self._traced = source
-            self._traces.clear()
-        if fresh[traced].all() and (not self._traces or now > self._traces[-1][0]):
-            self._traces.append((now, kept.values[traced]))
-        return efforts, source
-
     def _see_platform(self, oldest: float) -> PlatformView | None:
-        if self._pose is None:
+        if self._heard.pose is None:
             return None
-        heard, pose, covariance = self._pose
+        heard, pose, covariance = self._heard.pose
         squares, axes = np.linalg.eigh(0.5 * (covariance + covariance.T))
         if np.linalg.det(axes) < 0.0:
             axes[:, 0] *= -1.0
-        word = self._word if self._word is not None and self._word[0] >= oldest else (0.0, GOOD, "")
+        word = self._heard.word if self._heard.word is not None and self._heard.word[0] >= oldest else (0.0, GOOD, "")
         base = self._platform.base_points
         ends = self._platform.platform_points @ pose[:3, :3].T + pose[:3, 3]
         return PlatformView(
@@ -262,13 +288,14 @@ class ViewerCore:
         )
 
     def _see_contact(self, poses: Array | None, oldest: float) -> ContactView | None:
-        force = self._force if self._force is not None and self._force[0] >= oldest else None
-        touching = self._touching[1] if self._touching is not None and self._touching[0] >= oldest else None
+        heard = self._heard
+        force = heard.force if heard.force is not None and heard.force[0] >= oldest else None
+        touching = heard.touching[1] if heard.touching is not None and heard.touching[0] >= oldest else None
         if force is None:
             return None if touching is None else ContactView("", 0.0, None, touching)
         _, frame, vector = force
         arrow = None
-        found = self._robot.model.frames.get(frame) if self._robot is not None else None
+        found = self._robot.robot.model.frames.get(frame) if self._robot is not None else None
         if found is not None and (found.body < 0 or poses is not None):
             at = found.placement if found.body < 0 or poses is None else poses[found.body] @ found.placement
             end = at[:3, 3] + self.options.force_scale * at[:3, :3] @ vector

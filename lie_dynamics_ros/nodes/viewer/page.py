@@ -280,7 +280,9 @@ class Page:
         self._plot: Any = None
         self._shown: dict[str, str] = {}
         self._fitted: tuple[bool, bool] | None = None
-        self._furnish()
+        self._reach = np.zeros((0, 3))
+        self._texts: dict[str, Any] = {}
+        self._arrow, self._efforts = self._furnish()
 
     @property
     def watchers(self) -> int:
@@ -291,20 +293,21 @@ class Page:
         """End the page; browsers that have it open say so, and find it again where it is opened again."""
         self._server.stop()
 
-    def _furnish(self) -> None:
+    def _furnish(self) -> tuple[Any, Any]:
+        """Fill the page; return the arrow of a force and the folder of efforts."""
         scene, gui = self._server.scene, self._server.gui
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
         scene.add_frame("/origin", axes_length=0.15, axes_radius=0.004)
-        self._arrow = scene.add_arrows("/contact", np.zeros((1, 2, 3)), RED, visible=False)
-        self._reach = np.zeros((0, 3))
+        arrow = scene.add_arrows("/contact", np.zeros((1, 2, 3)), RED, visible=False)
         self._fit(np.array([[-0.5, -0.5, 0.0], [0.5, 1.2, 1.0]]), self._reach)
-        self._texts = {"state": gui.add_html("")}
+        self._texts["state"] = gui.add_html("")
         gui.add_html(_block(REPLAY_LINK))
+        folders = {}
         for name in ("efforts", "platform", "contact", "diagnostics"):
             with gui.add_folder(name.capitalize()) as folder:
                 self._texts[name] = gui.add_html("")
-            if name == "efforts":
-                self._efforts = folder
+            folders[name] = folder
+        return arrow, folders["efforts"]
 
     # Pictures.
 

@@ -80,6 +80,7 @@ class JointGroup:
             self._reader = JointStateReader(len(self.joints), check, [names[k] for k in self.joints] if names else ())
             self.velocities = VelocityFilter(len(self.joints), 1.0, turns[self.joints])
         self.stamp, self.period, self.filled = 0, 0, False
+        self.position = self.velocity = self.effort = np.zeros(len(self.joints))
 
     def read(self, message: JointState, stamp: int, acceleration: Array | None, source: str, effort: bool) -> set[str]:
         """Take in a state of a time [ns]; return what was absent in it and taken as zero, or "filter"."""
@@ -149,7 +150,7 @@ class PartialStates:
         self.followers: tuple[str, ...] = ()
         self.age_limit, self.time = 0, 1.0
         self._parts: dict[bytes, JointGroup] = {}
-        self.forget()
+        self._lead, self._others, self._last = b"", set[bytes](), 0
 
     @property
     def parts(self) -> tuple[JointGroup, ...]:

@@ -40,9 +40,11 @@ class GarbageBetweenCallbacks:
     made, as of a long trajectory, which would be looked through for 10 ms.
     """
 
-    def __enter__(self) -> GarbageBetweenCallbacks:
+    def __init__(self) -> None:
         self._middle_at = 0.0  # when the second generation was last due
         self._was_enabled = gc.isenabled()
+
+    def __enter__(self) -> GarbageBetweenCallbacks:
         gc.disable()
         return self
 

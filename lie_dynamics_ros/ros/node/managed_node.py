@@ -139,6 +139,8 @@ class ManagedNode(LifecycleNode):
         self.watchdog: ConnectivityWatchdog | None = None
         self.told_to_end: Callable[[], bool] = lambda: False
         self.simulated_time: bool | None = None
+        self.ros_time: Callable[[], int] = time.time_ns
+        self.waiting_time: Callable[[], float] = time.perf_counter
         super().__init__(name, **kwargs)
         refuse_impossible_transitions(self)
         self.settings = Settings(
@@ -226,8 +228,8 @@ class ManagedNode(LifecycleNode):
         before, self.simulated_time = self.simulated_time, simulated
         if simulated is before:
             return
-        self.ros_time: Callable[[], int] = self._clock_time if simulated else time.time_ns
-        self.waiting_time: Callable[[], float] = self._clock_seconds if simulated else time.perf_counter
+        self.ros_time = self._clock_time if simulated else time.time_ns
+        self.waiting_time = self._clock_seconds if simulated else time.perf_counter
         if before is not None:
             self.time_source_changed()
 

@@ -158,13 +158,13 @@ class ResponseTimes:
 
     def __init__(self) -> None:
         self.deadline = DEADLINE.default
-        self.reset()
+        self._counts = [0] * (len(EDGES) + 1)
+        self.late, self.longest, self._recent = 0, 0.0, 0.0
 
     def reset(self) -> None:
         """Begin anew."""
         self._counts = [0] * (len(EDGES) + 1)
-        self.late = 0
-        self.longest = self._recent = 0.0
+        self.late, self.longest, self._recent = 0, 0.0, 0.0
 
     def add(self, duration: float) -> None:
         """Take in one response time [s]."""

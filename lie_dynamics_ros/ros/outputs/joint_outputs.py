@@ -106,19 +106,21 @@ class JointOutput(Output, ABC):
 
     def __init__(self, node: Node, topic: str) -> None:
         super().__init__(node, self.TYPE, topic)
-        self.set_joints(())
+        self.joints: tuple[str, ...] = ()
+        self._order: NDArray[np.intp] | None = None
+        self._form = self._form_for([])
 
     def set_joints(self, joints: Sequence[str], order: NDArray[np.intp] | None = None) -> None:
         """Make the message for these joints; ``order`` has their places in what is published, None for the same."""
-        self.joints = tuple(joints)
-        names = list(joints)
-        self._order = order
-        self._form = SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
-        self._values = self._form.numbers
+        self.joints, self._order = tuple(joints), order
+        self._form = self._form_for(list(joints))
+
+    def _form_for(self, names: list[str]) -> SerializedForm:
+        return SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
 
     def fill(self, *values: Array) -> None:
         """Put numbers, each run in model order, into the message."""
-        for run, own in zip(self._values, values, strict=True):
+        for run, own in zip(self._form.numbers, values, strict=True):
             run[:] = own if self._order is None else own[self._order]
 
     @abstractmethod

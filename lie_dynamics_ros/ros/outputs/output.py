@@ -81,18 +81,19 @@ class WrenchOutput(Output):
 
     def __init__(self, node: Node, topic: str) -> None:
         super().__init__(node, WrenchStamped, topic)
-        self._set_frame("")
-
-    def _set_frame(self, frame: str) -> None:
-        self._frame, self._form = frame, SerializedForm(lambda values: _wrench_message(frame, values), 6)
-        self._values: Array = np.frombuffer(self._form.numbers[0])
+        self._frame, self._form = "", _wrench_form("")
 
     def publish(self, frame: str, wrench: Array, stamp: Time) -> None:
         """Publish (moment, force), shape (6,) [N m, N], under the time stamp of the state it answers."""
         if frame != self._frame:
-            self._set_frame(frame)
-        self._values[:3], self._values[3:] = wrench[3:], wrench[:3]
+            self._frame, self._form = frame, _wrench_form(frame)
+        values = self._form.numbers[0]
+        values[:3], values[3:] = wrench[3:], wrench[:3]
         self.send_serialized(self._form.stamped(stamp))
+
+
+def _wrench_form(frame: str) -> SerializedForm:
+    return SerializedForm(lambda values: _wrench_message(frame, values), 6)
 
 
 def _wrench_message(frame: str, values: Sequence[float]) -> WrenchStamped:

@@ -67,12 +67,11 @@ class Certainty:
         self._logger = node.get_logger()
         self._output = Output(node, DiagnosticArray, "~/status")
         self._name = node.get_name()
-        self.restart()
+        self._looked, self._warned = 0, False
 
     def restart(self) -> None:
         """Forget what was ahead."""
-        self._looked = 0
-        self._warned = False
+        self._looked, self._warned = 0, False
 
     def report(
         self,
@@ -173,22 +172,13 @@ class PoseOutputs:
         self.tf = tf and TFMessage is not None
         if self.tf:
             self._tf = Output(node, TFMessage, "/tf", qos.TF)
-        self.set_frames("", "")
+        covariance = np.zeros(36)
+        self.covariance_matrix, self._covariance = covariance.reshape(1, 6, 6), memoryview(covariance)
+        self._messages = _PoseMessages("", "", self.tf)
 
     def set_frames(self, base: str, moving: str) -> None:
         """Make the messages for the pose of the frame ``moving`` in the frame ``base``."""
-        self._pose_form = SerializedForm(lambda place, covariance: _pose_message(base, place, covariance), 7, 36)
-        self._bare_message = PoseStamped()
-        self._twist_message = TwistStamped()
-        self._transform = TransformStamped(child_frame_id=moving)
-        for message in (self._bare_message, self._twist_message, self._transform):
-            message.header.frame_id = base
-        covariance = np.zeros(36)
-        self.covariance_matrix = covariance.reshape(1, 6, 6)
-        self._place, self._covariance = self._pose_form.numbers
-        self._covariance_source = memoryview(covariance)
-        if self.tf:
-            self._tf_message = TFMessage(transforms=[self._transform])
+        self._messages = _PoseMessages(base, moving, self.tf)
 
     def publish_pose(self, position: Sequence[float], quaternion: Sequence[float], stamp: Time) -> None:
         """Publish a pose, with what is in `covariance_matrix`, and TF.
@@ -201,17 +191,18 @@ class PoseOutputs:
             Its orientation there as x, y, z, w.
         stamp : Time
         """
-        self._place[:] = array("d", (*position, *quaternion))
-        self._covariance[:] = self._covariance_source
-        self._pose.send_serialized(self._pose_form.stamped(stamp))
+        messages = self._messages
+        place, covariance = messages.form.numbers
+        place[:], covariance[:] = array("d", (*position, *quaternion)), self._covariance
+        self._pose.send_serialized(messages.form.stamped(stamp))
         if self._bare.heard:
-            self._bare_message.header.stamp = stamp
-            fill_pose(self._bare_message.pose, position, quaternion)
-            self._bare.send(self._bare_message)
+            messages.bare.header.stamp = stamp
+            fill_pose(messages.bare.pose, position, quaternion)
+            self._bare.send(messages.bare)
         if self.tf and self._tf.heard:
-            self._transform.header.stamp = stamp
-            fill_transform(self._transform.transform, position, quaternion)
-            self._tf.send(self._tf_message)
+            messages.transform.header.stamp = stamp
+            fill_transform(messages.transform.transform, position, quaternion)
+            self._tf.send(messages.tf)
 
     @property
     def twist_wanted(self) -> bool:
@@ -220,10 +211,22 @@ class PoseOutputs:
 
     def publish_twist(self, body_twist: Array, rotation: Array, stamp: Time) -> None:
         """Publish a body twist (angular, linear), shape (6,) [rad/s, m/s], in the axes that ``rotation`` leads to."""
-        message = self._twist_message
+        message = self._messages.twist
         message.header.stamp = stamp
         fill_twist(message.twist, body_twist, rotation)
         self._twist.send(message)
+
+
+class _PoseMessages:
+    """Messages of the frame ``moving`` in the frame ``base``."""
+
+    def __init__(self, base: str, moving: str, tf: bool) -> None:
+        self.form = SerializedForm(lambda place, covariance: _pose_message(base, place, covariance), 7, 36)
+        self.bare, self.twist = PoseStamped(), TwistStamped()
+        self.transform = TransformStamped(child_frame_id=moving)
+        for message in (self.bare, self.twist, self.transform):
+            message.header.frame_id = base
+        self.tf = TFMessage(transforms=[self.transform]) if tf else None
 
 
 def _pose_message(base: str, place: Sequence[float], covariance: Sequence[float]) -> PoseWithCovarianceStamped:

@@ -75,7 +75,7 @@ def core_of(**values):
 
 def test_in_lock_step_with_circles():
     core = core_of(max_speed=[0.3, 5.0], leg_noise=[1e-4])
-    assert core.start_from == "home pose of the platform"
+    assert core.begins.source == "home pose of the platform"
     for t in np.arange(0.0, 0.4, 0.01):
         tracked = core.answer(LegState(round(t * 1e9), angles_of(pose_at(t)), rates_at(t))).tracked
         assert tracked.status is TrackingStatus.TRACKED and tracked.certified

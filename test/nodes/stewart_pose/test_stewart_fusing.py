@@ -82,10 +82,10 @@ def test_the_imu_waits_for_lengths_of_its_time_and_late_readings_are_counted():
     core.answer(LegState(0, read(0), None))
     imu(core, 3)
     core.answer(LegState(2 * MS, read(2), None))
-    assert len(core._inertial) == 1 and core._since == 2 * MS
+    assert len(core.inertial.waiting) == 1 and core.times.since == 2 * MS
     core.answer(LegState(4 * MS, read(4), None))
     imu(core, 3)
-    assert not core._inertial and core.late == 1
+    assert not core.inertial.waiting and core.inertial.late == 1
 
 
 def test_a_lost_platform_is_said_and_reset_starts_again():
@@ -118,7 +118,7 @@ def test_readings_of_an_imu_from_before_the_start_are_not_used():
     imu(core, 0, stamp=-5 * MS)
     core.answer(LegState(0, read(0), None))
     core.answer(LegState(MS, read(1), None))
-    assert (core.late, core.used) == (1, 0)
+    assert (core.inertial.late, core.inertial.used) == (1, 0)
 
 
 def test_other_options_go_on_from_where_it_is():

@@ -128,7 +128,7 @@ def test_readings_of_an_imu_from_the_future_take_no_room(rng):
     for _ in range(50):
         run.core.take_inertial(run.k * MS + MS, np.zeros(3), np.array([0.0, 0.0, 9.81]))
         assert run.send()
-    assert run.core.used == 50 and len(run.core._inertial) <= 1000
+    assert run.core.inertial.used == 50 and len(run.core.inertial.waiting) <= 1000
 
 
 def test_other_options_do_not_make_a_lost_platform_found(rng):

@@ -249,7 +249,7 @@ def test_names_and_texts_from_elsewhere_are_text(shown):
             pendulum().replace('"swing"', f'"{name}"').replace('"pendulum"', f'"{name}"').replace('"rod"', f'"{name}"')
         )
     )
-    joint = shown.core._robot.model.joint_names[0]
+    joint = shown.core._robot.robot.model.joint_names[0]
     assert "<script>" in joint
     shown.core.take_states([joint], [0.3], [1.0], 0.0)
     shown.core.take_report(HOSTILE, 1, HOSTILE * 1000, 0.0)
