@@ -12,7 +12,6 @@ product of exponentials). Zeros of joints and the place of the base are among th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -24,16 +23,13 @@ from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import count_of, number_of, real_numbers
+from ..lie._tool_readings import ToolReadings, shares_of
 from ..model.arguments import validate_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.structure import Joint
 from ..shown import shown
 
-#: Singular values below this share of the largest count as zero, columns being of one size.
-_RANK = 1e-8
-#: Share of a direction that no measurement tells, from which on a parameter counts as unidentifiable.
-_SHOWN = 1e-3
 _SIX = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")
 
 
@@ -312,85 +308,6 @@ def _alignment(a: Array, b: Array) -> Array:
     left, _, right = np.linalg.svd((b - b.mean(axis=0)).T @ (a - a.mean(axis=0)))
     rotation = left @ np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))]) @ right
     return se3.from_parts(rotation, b.mean(axis=0) - rotation @ a.mean(axis=0))
-
-
-@dataclass(frozen=True, eq=False)
-class ToolReadings:
-    """Measurements of one kind and their standard deviations."""
-
-    points: Array
-    turns: Array | None
-    pairs: npt.NDArray[np.intp] | None
-    lengths: Array
-    noise: Sequence[float]
-    level: bool = False  # heights alone
-
-    @classmethod
-    def of(
-        cls, q: Array, poses: npt.ArrayLike | None, positions: npt.ArrayLike | None,
-        distances: tuple[npt.ArrayLike, npt.ArrayLike] | None, noise: Sequence[float],
-        heights: npt.ArrayLike | None = None,
-    ) -> ToolReadings:  # fmt: skip
-        """Return what was measured at the configurations q (k, n); errors as `calibrate_kinematics`."""
-        k, none = len(q), np.zeros(0)
-        if poses is not None:
-            T = se3.check(poses, "poses")
-            if T.shape != (k, 4, 4):
-                raise InputError(f"poses: shape ({k}, 4, 4) is expected, got {T.shape}", name="poses")
-            return cls(T[:, :3, 3], T[:, :3, :3], None, none, noise)
-        if positions is not None:
-            p = real_numbers(positions, "positions")
-            if p.shape != (k, 3) or not np.isfinite(p).all():
-                raise InputError(f"positions: {k} x 3 numbers are expected, got shape {p.shape}", name="positions")
-            return cls(p, None, None, none, noise)
-        if heights is not None:
-            z = real_numbers(heights, "heights")
-            if z.shape != (k,) or not np.isfinite(z).all():
-                raise InputError(f"heights: {k} numbers are expected, got shape {z.shape}", name="heights")
-            return cls(np.column_stack([0.0 * z, 0.0 * z, z]), None, None, none, noise, True)
-        assert distances is not None
-        pairs, lengths = np.asarray(distances[0]), real_numbers(distances[1], "distances")
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or lengths.shape != (len(pairs),):
-            raise InputError("distances: pairs of indices (m, 2) and lengths (m,) are expected", name="distances")
-        if pairs.size and not (pairs.min() >= 0 and pairs.max() < k and (pairs[:, 0] != pairs[:, 1]).all()):
-            raise InputError(f"distances: two different indices below {k} are expected in each pair", name="distances")
-        if not (np.isfinite(lengths) & (lengths > 0.0)).all():
-            raise InputError("distances: positive numbers are expected", name="distances")
-        return cls(none, None, pairs.astype(np.intp), lengths, noise)
-
-    def residuals(self, tool: Array, sensitivity: Array) -> tuple[Array, Array]:
-        """Return residuals in standard deviations, and their derivatives (..., p)."""
-        shift, turn = self.noise
-        p, dp = tool[:, :3, 3], sensitivity[:, 3:]
-        if self.pairs is not None:
-            arm = p[self.pairs[:, 0]] - p[self.pairs[:, 1]]
-            length = np.linalg.norm(arm, axis=1)
-            along = arm / np.maximum(length, 1e-12)[:, None]
-            change = (along[:, None] @ (dp[self.pairs[:, 0]] - dp[self.pairs[:, 1]]))[:, 0]
-            return (length - self.lengths) / shift, change / shift
-        if self.level:
-            return (p - self.points)[:, 2] / shift, dp[:, 2] / shift
-        if self.turns is None:
-            return (p - self.points) / shift, dp / shift
-        error = so3.log(self.turns.transpose(0, 2, 1) @ tool[:, :3, :3])
-        change = so3.right_jacobian_inverse(error) @ sensitivity[:, :3]
-        rows = np.concatenate([error / turn, (p - self.points) / shift], axis=1)
-        return rows, np.concatenate([change / turn, dp / shift], axis=1)
-
-
-def shares_of(J: Array) -> tuple[int, npt.NDArray[np.bool_], Array]:
-    """Return the rank of slopes (m, p), which parameters they do not determine (p,), and a factor of the covariance.
-
-    The factor B (rank, p) has B^T B = (J^T J)^+, columns of J being brought to one size.
-    """
-    columns = np.linalg.norm(J, axis=0)
-    columns = np.where(columns > 1e-12 * columns.max(initial=1e-300), columns, 1.0)
-    _, sizes, right = np.linalg.svd(J / columns, full_matrices=True)
-    rank = int((sizes > _RANK * sizes.max(initial=1e-300)).sum())
-    none = right[rank:].T / columns[:, None]
-    size = np.linalg.norm(none, axis=1) / max(np.linalg.norm(none), 1e-300)
-    lost = size > _SHOWN if none.size else np.zeros(J.shape[1], dtype=np.bool_)
-    return rank, lost, right[:rank] / sizes[:rank, None] / columns
 
 
 def _fitted(chain: Chain, q: Array, measured: ToolReadings, most: int) -> KinematicCalibration:

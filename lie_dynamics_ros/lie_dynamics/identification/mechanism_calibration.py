@@ -23,7 +23,7 @@ from ..dynamics.kinematics import jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import as_real, count_of, number_of
-from .kinematic_calibration import ToolReadings, shares_of
+from ..lie._tool_readings import ToolReadings, fit_of, shares_of
 
 #: What is fitted where nothing else is said: dimensions that place joints.
 UNKNOWN = {
@@ -195,48 +195,25 @@ def calibrate_mechanism(
 
 def _fitted(problem: _Problem, measured: ToolReadings, deviation: float | None, most: int) -> MechanismCalibration:
     count = len(problem.names)
-    values, q = np.zeros(count), problem.first()
     prior = np.zeros(count)
     if deviation is not None:
         prior[: count - 6 * problem.fit_base] = 1.0 / deviation
 
-    def cost(rows: Array, at: Array) -> float:
-        return float((rows**2).sum() + ((prior * at) ** 2).sum())
+    def at(values: Array, q: Array) -> tuple[Array, Array, Array]:
+        tool, slopes, q = problem.at(values, q)
+        return *measured.residuals(tool, slopes), q
 
-    converged, steps = False, 0
-    tool, slopes, q = problem.at(values, q)
-    rows, J = measured.residuals(tool, slopes)
-    for steps in range(1, most + 1):  # noqa: B007  told to the caller
-        whole = np.concatenate([J.reshape(-1, count), np.diag(prior)])
-        _, _, back = shares_of(whole)
-        step = -back.T @ (back @ (whole.T @ np.concatenate([rows.ravel(), prior * values])))
-        small = (np.abs(step) <= 1e-3 * np.sqrt((back**2).sum(axis=0)) + 1e-15).all()
-        part, best = 1.0, cost(rows, values)
-        while True:  # half the step as long as it does no good
-            try:
-                tool, slopes, moved = problem.at(values + part * step, q)
-                trial, more = measured.residuals(tool, slopes)
-                good = cost(trial, values + part * step) <= best * (1.0 + 1e-9) + 1e-12
-            except (DescriptionError, InputError):
-                good = False
-            if good or part < 1e-3:
-                break
-            part *= 0.5
-        if good:
-            values, rows, J, q = values + part * step, trial, more, moved
-        if small or not good:
-            converged = bool(small)
-            break
-    rank, lost, back = shares_of(J.reshape(-1, count))
+    fit = fit_of(at, np.zeros(count), problem.first(), prior, most)
+    rank, lost, back = shares_of(fit.slopes)
     if deviation is not None:
-        _, _, back = shares_of(np.concatenate([J.reshape(-1, count), np.diag(prior)]))
+        _, _, back = shares_of(np.concatenate([fit.slopes, np.diag(prior)]))
     covariance = back.T @ back
-    dimensions, zeros, base = problem.parts(values)
-    made = problem.make(**dimensions)
+    dimensions, zeros, base = problem.parts(fit.values)
+    made, rows = problem.make(**dimensions), fit.rows
     return MechanismCalibration(
-        problem.names, values, covariance, np.where(lost, np.inf, np.sqrt(np.diag(covariance))), rank,
+        problem.names, fit.values, covariance, np.where(lost, np.inf, np.sqrt(np.diag(covariance))), rank,
         tuple(one for one, gone in zip(problem.names, lost, strict=True) if gone), dimensions, zeros, base, made, rows,
-        float((rows**2).sum()), rows.size - rank, steps, converged, problem.tool,
+        float((rows**2).sum()), rows.size - rank, fit.steps, fit.converged, problem.tool,
     )  # fmt: skip
 
 
