@@ -24,10 +24,12 @@ from ..lie_dynamics.stewart import (
     StewartPlatform,
     StewartWarning,
     calibrate_measured,
+    calibrate_rotary,
     level_home,
     poses_to_measure,
 )
 from ..lie_dynamics.stewart.calibration.measured import unmeasured
+from ..lie_dynamics.stewart.calibration.rotary import LEG_PARAMETERS
 from ..lie_dynamics.stewart.geometry.any_platform import any_platform, points_of
 from ..lie_dynamics.texts import listed
 from .calibration_report import told, write_calibration
@@ -35,6 +37,11 @@ from .command import check_output, ended
 from .stations import read_stations
 
 LEGS = tuple(f"leg_{k}" for k in range(1, 7))
+#: What is taken where the command line says nothing [m, rad], for legs that slide and that turn.
+SLIDING = {"still": 1e-4, "length_sigma": 1e-5, "drawing_sigma": 0.01}
+#: How far directions of axes and zero angles may be off [rad].
+ROTARY_DIRECTIONS = 0.03, 0.15
+ROTARY = {"still": 2e-3, "length_sigma": 1e-3, "drawing_sigma": 0.002}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,12 +74,12 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--poses", default="", help="topic of what was measured, where there are several")
     found.add_argument("--scale", type=float, nargs="+", help="lengths for each unit of the readings, not the file's")
     found.add_argument("--offset", type=float, nargs="+", help="rough, added to scaled readings [m], as --scale")
-    found.add_argument("--still", type=float, default=1e-4, help="what readings change by in a stand [m]")
+    found.add_argument("--still", type=float, help="what readings change by in a stand [m, rad]")
     found.add_argument("--rest", type=float, default=1.0, help="how long a stand is at least [s]")
-    found.add_argument("--length-sigma", type=float, default=1e-5, help="standard deviation of a length [m]")
+    found.add_argument("--length-sigma", type=float, help="standard deviation of a length [m], or angle [rad]")
     found.add_argument("--rotation-sigma", type=float, default=5e-5, help="of a measured pose [rad]")
     found.add_argument("--position-sigma", type=float, default=2e-5, help="of a measured pose [m]")
-    found.add_argument("--drawing-sigma", type=float, default=0.01, help="of the drawing [m]")
+    found.add_argument("--drawing-sigma", type=float, help="of the drawing [m]")
     found.add_argument("--next", type=int, default=10, help="how many poses to measure next")
     found.add_argument("--reach", type=float, help="of those poses: largest shift from home along each axis [m]")
     found.add_argument("--tilt", type=float, default=0.4, help="of those poses: largest turn about each axis [rad]")
@@ -90,18 +97,18 @@ def run(given: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StewartWarning)
         platform = any_platform(given.platform)
-        if isinstance(platform, RotaryPlatform):
-            raise InputError(
-                "--platform: rotary_legs are in its file, and legs that slide are calibrated here; those that turn by "
-                "calibrate_rotary(platform, poses, angles) of lie_dynamics.stewart"
-            )
         sensors = PlatformSensors.from_yaml(given.platform, points_of(platform))
+    for name, value in (ROTARY if isinstance(platform, RotaryPlatform) else SLIDING).items():
+        if getattr(given, name) is None:
+            setattr(given, name, value)
     for name in ("still", "rest"):
         if not 0.0 < getattr(given, name) < np.inf:
             raise InputError(f"--{name}: a positive number is expected, got {getattr(given, name)}")
     told = {f"length_{name}s": _six(name, getattr(given, name)) for name in ("scale", "offset") if getattr(given, name)}
     sensors = replace(sensors, readings={**sensors.readings, **told})
     readings = LegReadings.from_values(sensors.values())
+    if isinstance(platform, RotaryPlatform):
+        return _rotary(given, platform, sensors, readings)
     legs = further_legs(sensors, given.further)
     if given.measured == "lengths" and not legs:
         raise InputError("--measured lengths: sensors of kind length in the file are expected, beside six legs")
@@ -149,6 +156,43 @@ def run(given: argparse.Namespace) -> int:
     print(summary(found))
     print("written: " + ", ".join(str(path) for path in files))
     return _write_plan(given.out, plan)
+
+
+def _rotary(
+    given: argparse.Namespace, platform: RotaryPlatform, sensors: PlatformSensors, readings: LegReadings
+) -> int:
+    """Calibrate legs that turn, from poses or positions."""
+    options = {"--plan": given.plan, "--gains": given.gains, "--distance": given.distance, "--further": given.further}
+    refused = [name for name, asked in {**options, "--measured": given.measured != "pose"}.items() if asked]
+    if refused:
+        raise InputError(f"{listed(refused)}: rotary_legs are in the platform's file, and take a bag without")
+    if given.bag is None:
+        raise InputError("a bag is expected")
+    stations = read_stations(
+        given.bag, given.legs, given.lengths, given.poses, (given.still / np.abs(readings.scales)).tolist(),
+        given.rest, numbers=_numbers(given.leg_topics or (), given.legs),
+    )  # fmt: skip
+    for remark in stations.remarks:
+        print(remark)
+    if stations.measured == "orientation":
+        raise InputError("bag: legs that turn are calibrated from poses or positions, orientations alone were measured")
+    whole = stations.measured == "pose"
+    found = calibrate_rotary(
+        platform, stations.poses if whole else None, _lengths(stations.readings, readings, sensors, ()),
+        given.length_sigma, (given.rotation_sigma, given.position_sigma),
+        (given.drawing_sigma, *ROTARY_DIRECTIONS),
+        positions=None if whole else stations.poses[:, :3, 3], fit_base=True, fit_tool=True,
+    )  # fmt: skip
+    files = given.out / "platform.yaml", given.out / "stewart_pose.yaml"
+    write_file(files[0], found.platform.to_yaml() + sensors.to_yaml())
+    write_file(files[1], parameters(files[0], given.legs))
+    print(found)
+    spread = found.deviations.max(axis=0)
+    for name, moved, left in zip(LEG_PARAMETERS, np.abs(found.corrections).max(axis=0), spread, strict=True):
+        unit = "mrad" if name in ("tilt_x", "tilt_y", "zero") else "mm"
+        print(f"  {name}: up to {1e3 * moved:.3g} {unit} off the drawing, standard deviation {1e3 * left:.2g} {unit}")
+    print("written: " + ", ".join(str(path) for path in files))
+    return 0
 
 
 def further_legs(sensors: PlatformSensors, names: Sequence[str] | None) -> dict[str, DisplacementSensor]:

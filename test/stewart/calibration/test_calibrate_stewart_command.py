@@ -1,6 +1,7 @@
 """From a bag of a platform that stands and is measured to a platform file: the command `calibrate_stewart`."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +13,15 @@ from test_stewart_calibration import turned
 from lie_dynamics_ros.identify.bag import BagError
 from lie_dynamics_ros.identify.calibrate_command import main
 from lie_dynamics_ros.identify.stations import read_stations
-from lie_dynamics_ros.lie_dynamics.stewart import PlatformSensors, StewartPlatform, reference_platform
+from lie_dynamics_ros.lie_dynamics.lie import se3, so3
+from lie_dynamics_ros.lie_dynamics.stewart import (
+    PlatformSensors,
+    RotaryPlatform,
+    StewartPlatform,
+    reference_platform,
+    semi_regular_rotary_platform,
+    solve_forward_kinematics,
+)
 
 HOME = np.eye(4)
 HOME[2, 3] = 0.5
@@ -200,3 +209,49 @@ def test_a_plan_before_anything_is_measured(drawing, tmp_path, capsys):
     before, after = map(float, re.search(r"from ([\d.]+) to ([\d.]+) mm", capsys.readouterr().out).groups())
     assert after < 0.2 * before
     assert len(yaml.safe_load((tmp_path / "new" / "next_poses.yaml").read_text())["poses"]) == 12
+
+
+#: Errors of angles that are left [rad].
+LEFT = {"PoseStamped": 5e-4, "PointStamped": 1.5e-3}
+
+
+@pytest.mark.parametrize("kind", LEFT)
+def test_servo_hexapods(kind, tmp_path, capsys):
+    """Angles and a tracker's poses, or a probe's positions, of a machine beside its drawing, frames unknown."""
+    rng = np.random.default_rng(7)
+    shape, limits = (0.062, 0.05, 0.2269, 0.2, 0.02, 0.11), (-1.4, 1.4)
+    drawn = semi_regular_rotary_platform(*shape, home_angles=0.1, angle_limits=limits)
+    balls = drawn.platform_points + rng.normal(scale=5e-4, size=(6, 3))
+    base = drawn.base_points + rng.normal(scale=5e-4, size=(6, 3))
+    machine = RotaryPlatform(base, balls, drawn.axes, 0.0202, 0.1095, drawn.frames[..., 0], 0.1, limits)
+    poses = machine.home_pose @ se3.exp(rng.uniform(-1.0, 1.0, (60, 6)) * np.repeat((0.2, 0.008), 3))
+    angles = machine.reached_angles(poses)
+    there = np.flatnonzero(np.isfinite(angles).all(axis=1))[:24]
+    tracker, target = random_pose(rng, 2.0, 1.2), random_pose(rng, 0.03, 1.0, 0.03)
+    record(tmp_path / "bag", angles[there] + 1e-4 * rng.normal(size=(24, 6)), tracker @ poses[there] @ target, kind)
+    (tmp_path / "in.yaml").write_text(drawn.to_yaml())
+    out = tmp_path / "new"
+    given = [str(tmp_path / "bag"), "--platform", str(tmp_path / "in.yaml"), "--out", str(out)]
+    given += ["--length-sigma", "1e-4"]
+    assert main(given) == 0
+    said = capsys.readouterr().out
+    assert "24 of them measured" in said and "rod: up to" in said and "platform.yaml" in said
+    found = RotaryPlatform.from_yaml(out / "platform.yaml")
+    more = np.flatnonzero(np.isfinite(angles).all(axis=1))[24:34]
+    poses, right = poses[more], angles[more]
+    # Frames are a matter of choice; by which angle the platform turns from pose to pose is not.
+    turned = [np.linalg.norm(so3.log(a[:3, :3].T @ b[:3, :3])) for a, b in pairwise(poses)]
+    for platform, least, most in ((found, 0.0, LEFT[kind]), (drawn, 3e-3, 1.0)):
+        told = [solve_forward_kinematics(platform, t, T).pose for t, T in zip(right, poses, strict=True)]
+        seen = [np.linalg.norm(so3.log(a[:3, :3].T @ b[:3, :3])) for a, b in pairwise(told)]
+        worst = np.abs(np.subtract(seen, turned)).max()
+        assert least <= worst < most, worst
+    told = yaml.safe_load((out / "stewart_pose.yaml").read_text())["/**"]["stewart_pose"]["ros__parameters"]
+    assert told["legs"] == LEGS
+    for more, why in (
+        (["--plan"], "'--plan': rotary_legs"),
+        (["--gains"], "'--gains': rotary_legs"),
+        (["--scale", "57.3", "--still", "0.2"], "degrees?"),
+    ):
+        assert main([*given, *more]) == 1
+        assert why in capsys.readouterr().err

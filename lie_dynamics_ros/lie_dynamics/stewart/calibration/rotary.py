@@ -22,8 +22,8 @@ from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS
 from ..geometry.rotary_platform import RotaryPlatform
-from .result import fit_rigid
-from .unknown_frames import find_frames
+from .fit import fit_rigid
+from .measured import find_frames
 
 #: Parameters of a leg: points in {N} and {B}, rotation of the motor's frame about its own axes, of which the third is
 #: the zero angle, and lengths [m, rad].
@@ -50,7 +50,8 @@ class RotaryCalibration:
     platform : RotaryPlatform
         With what was found, and the nominal home angles and limits.
     corrections, deviations : ndarray, shape (6, 11)
-        What was added to `LEG_PARAMETERS` of each leg, and its standard deviation [m, rad].
+        What was added to `LEG_PARAMETERS` of each leg, and its standard deviation [m, rad]: with frames that were not
+        known that of the shape, both sides laid onto the drawing.
     told : ndarray, shape (6, 11)
         Part of each parameter's tolerance that the measurements took away, 0 (as drawn: not identifiable) to 1.
     names : tuple of str
@@ -185,17 +186,19 @@ def calibrate_rotary(
 
         fit = fit_of(at, values, state, prior, _STEPS)
         values, state = fit.values, fit.state
-    far = np.abs(values * prior)
-    if far.max() > _FAR:
-        name, size = problem.names[int(far.argmax())], values[int(far.argmax())]
-        raise StewartError(
-            f"{name} would be {size:.3g} off the drawing, {far.max():.3g} tolerances: other units, legs swapped, a "
-            f"frame that is not known, or larger tolerances?", name=name,
-        )  # fmt: skip
+        far = np.abs(values * prior)
+        if far.max() > _FAR:
+            name, size = problem.names[int(far.argmax())], values[int(far.argmax())]
+            raise StewartError(
+                f"{name} would be {size:.3g} off the drawing, {far.max():.3g} tolerances: other units, legs swapped, a "
+                f"frame that is not known, or larger tolerances?", name=name,
+            )  # fmt: skip
     rank, lost, _ = shares_of(fit.slopes)
     _, _, back = shares_of(np.concatenate([fit.slopes, np.diag(prior)]))
     covariance = back.T @ back
-    deviations = np.sqrt(np.diag(covariance))[:_LEGS].reshape(N_LEGS, -1)
+    free = problem.free_of_frames(values, sigma)
+    spread = np.einsum("ij,jk,ik->i", free, covariance[:_LEGS, :_LEGS], free)
+    deviations = np.sqrt(spread).reshape(N_LEGS, -1)
     base, place = problem.frames(values)
     return RotaryCalibration(
         problem.platform(values), values[:_LEGS].reshape(N_LEGS, -1), deviations,
@@ -293,7 +296,8 @@ class _Problem:
             there = self.own @ tool
             base = fit_rigid(there[:, :3, 3], points) if seen is None else seen[0] @ se3.inverse(there[0])
         elif self.fit_tool:
-            tool = se3.inverse(self.own[0]) @ (se3.from_parts(self.own[0, :3, :3], points[0]) if seen is None else seen[0])
+            first = se3.from_parts(self.own[0, :3, :3], points[0]) if seen is None else seen[0]
+            tool = se3.inverse(self.own[0]) @ first
         return replace(self, base=base, tool=np.asarray(tool))
 
     def legs(self, values: Array) -> _Legs:
@@ -315,6 +319,20 @@ class _Problem:
             turn, shift = more[-6:-3], more[-3:]
             tool = se3.from_parts(tool[:3, :3] @ so3.exp(turn), tool[:3, 3] + shift)
         return np.asarray(base), np.asarray(tool)
+
+    def free_of_frames(self, values: Array, sigma: Array) -> Array:
+        """Return what takes out of changes of legs' parameters what only moves frames that are not known.
+
+        Both sides are laid onto the drawing as well as rigid motions can, in units of its tolerances.
+        """
+        legs, unit = self.legs(values), np.eye(3)
+        moves = np.zeros((N_LEGS, len(LEG_PARAMETERS), 12))
+        for k, points in ((0, legs.base), (1, legs.balls)):
+            moves[:, 3 * k : 3 * k + 3, 6 * k : 6 * k + 3] = np.cross(unit, points[:, None]).swapaxes(-1, -2)
+            moves[:, 3 * k : 3 * k + 3, 6 * k + 3 : 6 * k + 6] = unit
+        moves[:, 6:9, :3] = legs.frames.swapaxes(-1, -2)
+        chosen = moves.reshape(_LEGS, 12)[:, np.repeat((self.fit_base, self.fit_tool), 6)] / sigma[:, None]
+        return np.asarray(np.eye(_LEGS) - (sigma[:, None] * chosen) @ np.linalg.pinv(chosen) / sigma)
 
     def platform(self, values: Array) -> RotaryPlatform:
         """Return the platform of parameters (n,)."""
