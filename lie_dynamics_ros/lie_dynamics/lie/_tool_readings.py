@@ -104,7 +104,7 @@ def shares_of(J: Array) -> tuple[int, npt.NDArray[np.bool_], Array]:
 
 
 @dataclass(frozen=True)
-class Fit(Generic[State]):
+class ToolFit(Generic[State]):
     """Where Gauss and Newton's method came: values (n,), residuals, their slopes (m, n), and what belongs to them."""
 
     values: Array
@@ -117,7 +117,7 @@ class Fit(Generic[State]):
 
 def fit_of(
     at: Callable[[Array, State], tuple[Array, Array, State]], values: Array, state: State, prior: Array, most: int
-) -> Fit[State]:
+) -> ToolFit[State]:
     """Return the values (n,) with the least squares of residuals, and of the values times `prior` (n,).
 
     `at` returns residuals, their slopes (..., n) and a state, from values and the state before; an error where there
@@ -149,4 +149,4 @@ def fit_of(
         if small or not good:
             converged = bool(small)
             break
-    return Fit(values, rows, J.reshape(-1, count), state, steps, converged)
+    return ToolFit(values, rows, J.reshape(-1, count), state, steps, converged)
