@@ -71,7 +71,7 @@ def test_inverse_dynamics(name, resolution, rng, monkeypatch):
         ]
 
     ours = solutions()
-    by_singular_values(monkeypatch, "inverse")
+    by_singular_values(monkeypatch, "dynamics")
     for one, other in zip(ours, solutions(), strict=True):
         for part in ("tau", "multipliers", "wrenches"):
             size = max(np.abs(other.tau).max(), 1.0)

@@ -14,10 +14,8 @@ from .derivatives.sensitivity import (
     constrained_hybrid_sensitivity,
     constrained_inverse_sensitivity,
 )
-from .forward import Baumgarte, constrained_forward_dynamics
-from .hybrid import constrained_hybrid_dynamics
+from .dynamics import constrained_forward_dynamics, constrained_hybrid_dynamics, constrained_inverse_dynamics
 from .inputs import ConstrainedDynamics
-from .inverse import constrained_inverse_dynamics
 from .kinds import Coupling, Loop, UserConstraint, mimic_couplings
 from .projection import project_to_constraints
 from .quantities import (
@@ -28,6 +26,7 @@ from .quantities import (
     constraint_quantities,
     loop_wrenches,
 )
+from .resolution import Baumgarte
 
 __all__ = [
     "Assembly",

@@ -16,8 +16,7 @@ from ..model.configuration import by_name, require_finite, require_result
 from ..model.model import Model
 from ..shown import shown
 from .constraint_set import ConstraintSet
-from .forward import as_mask
-from .inputs import read_states, refuse_upside_down
+from .inputs import as_mask, read_states, refuse_upside_down
 from .quantities import ConstraintQuantities, constraint_quantities, loop_tables
 
 #: Singular values of A that are smaller, relative to the largest, count as zero.
@@ -104,7 +103,7 @@ def assemble(
         raise InputError(f"q: one configuration ({model.nq},) is expected, got a batch {states.batch}", name="q")
     state = states.arrays["q"][0].copy()
     free = np.ones(model.nv, np.bool_) if held is None else ~as_mask(model, held, "held")
-    tables = constraints._upright_tables()
+    tables = constraints.upright_tables()
     error, matrix = _equations(model, constraints, tables, state)
     damping, best, count, goal = 1e-3, float(error @ error), 0, min(1.0, 1e-2 * tolerance)
     while count < iterations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,54 @@ from .kernels import loops as lk
 from .kinds import Coupling, Loop, UserConstraint, facing, mimic_couplings, scalars, upright
 
 Constraint = Loop | Coupling | UserConstraint
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintTable:
+    """Constraints of one model as kernels read them.
+
+    Attributes
+    ----------
+    loops, scalars : ndarray
+        Rows of `kernels.loops`, one a loop and one a scalar constraint.
+    fixed, fixed_values : ndarray, shape (1, k, nv), (1, k, 2)
+        A of the k couplings, and zeros for their errors and dA/dt qd.
+    coupling_q, offsets : ndarray, shape (k, nq), (k,)
+        Couplings as functions of q.
+    user_size : int
+        Number of scalar user constraints, which come last.
+    through_custom : ndarray of bool
+        Which loops pass a user-defined joint.
+    settings : ndarray, shape (3,)
+        Stabilisation, none, and the tolerance of the rank.
+    quaternions : tuple of int
+        Where in q they begin.
+    ends : pair of int
+        Where accelerations and multipliers end in a result.
+    result_size : int
+        Numbers of a result.
+    packed, row : ndarray, shape (n,), (1, n)
+        Loops, couplings and settings in one array.
+    quick_head, quick_tail : ndarray
+        What surrounds the given accelerations, and which they are, of one state in hybrid dynamics.
+    """
+
+    loops: Array
+    scalars: Array
+    fixed: Array
+    fixed_values: Array
+    coupling_q: Array
+    offsets: Array
+    user_size: int
+    through_custom: Mask
+    settings: Array
+    quaternions: tuple[int, ...]
+    ends: tuple[int, int]
+    result_size: int
+    packed: Array
+    row: Array
+    quick_head: Array
+    quick_tail: Array
 
 
 class ConstraintSet:
@@ -41,6 +90,12 @@ class ConstraintSet:
         Names, in order.
     slices : mapping of str to slice
         Which scalar constraints each name has.
+    joints : tuple of Joint
+        Those of the model, the same object for all models that need no other look.
+    table : ConstraintTable
+        What kernels read.
+    known_spins : dict
+        What `idle` has found for sets of given coordinates, so that it looks once.
 
     Raises
     ------
@@ -75,10 +130,10 @@ class ConstraintSet:
         slices = {c.name: slice(e - c.size, e) for c, e in zip(ordered, ends, strict=True)}
         self.slices: Mapping[str, slice] = MappingProxyType(slices)
         self.size: int = ends[-1] if ends else 0
-        self._joints, self._structure = model.joints, _structure(model)
+        self.joints, self._structure = model.joints, _structure(model)
         self._made_of = model, given
-        self._spins: dict[bytes, tuple[int, Mask]] = {}  # known to `idle`
-        self._pack(model)
+        self.known_spins: dict[bytes, tuple[int, Mask]] = {}
+        self.table = _table(self, model)
         self._frozen = True
 
     def __setattr__(self, key: str, value: Any) -> None:
@@ -170,64 +225,9 @@ class ConstraintSet:
     def __repr__(self) -> str:
         return f"<ConstraintSet of {self.size} scalar constraints: {', '.join(self.names)}>"
 
-    def _pack(self, model: Model) -> None:
-        n = model.nv
-        self._loops = np.zeros((len(self.loops), lk.LOOP_SIZE))
-        parts = [scalars(c.kind, c.axis, c.second_axis, c.length) for c in self.loops]
-        self._scalars = np.concatenate([np.empty((0, lk.SCALAR_SIZE)), *parts])
-        self._loops[:, lk.COUNT] = [len(p) for p in parts]
-        self._loops[:, lk.START] = np.cumsum(self._loops[:, lk.COUNT]) - self._loops[:, lk.COUNT]
-        for row, loop in zip(self._loops, self.loops, strict=True):
-            _put_loop(row, loop, model)
-        self._couplings = np.zeros((len(self.couplings), n))
-        self._coupling_q = np.zeros((len(self.couplings), model.nq))
-        self._offsets = np.array([c.offset for c in self.couplings])
-        for k, coupling in enumerate(self.couplings):
-            for name, coefficient in coupling.coefficients.items():
-                joint = _single_joint(model, name, coupling)
-                self._couplings[k, joint.v_slice] = coefficient
-                self._coupling_q[k, joint.q_slice] = coefficient
-        self._fixed = self._couplings[None].copy()
-        self._fixed_values = np.zeros((1, len(self.couplings), 2))
-        self._user_size = sum(c.size for c in self.user)
-        self._support = self._make_support(model)
-        self._settings = np.array([0.0, 0.0, self.rank_tolerance])
-        self._custom_loops = np.array([_through_custom(model, row) for row in self._loops], dtype=np.bool_)
-        self._result_size = n + self.size + 6 * len(self.loops) + 2
-        self._packed = self._in_one()
-        self._packed_row = self._packed[None]
-        self._quaternions = tuple(j.q_slice.start for j in model.joints if j.kind in ("spherical", "free"))
-        self._ends = n, n + self.size  # of accelerations and multipliers in results
-
-    def _in_one(self) -> Array:
-        """Return loops, couplings and settings in the one array that the kernel takes."""
-        k = len(self.couplings)
-        counts = [len(self.loops), len(self._scalars), self._support.size, k]
-        parts = [self._loops.ravel(), self._scalars.ravel(), self._support, self._couplings.ravel(), np.zeros(2 * k)]
-        return np.concatenate([counts, self._settings, [self._result_size], *parts])
-
-    def _make_support(self, model: Model) -> Array:
-        """Return, for each eight scalar constraints, which rows their recursion visits: counts, then the rows."""
-        parent = model.rows[:, layout.PARENT].astype(int)
-        touched: list[set[int]] = []
-        for row in self._loops:
-            rows = {int(row[lk.ROW_1]), int(row[lk.ROW_2])}
-            touched += [rows] * int(row[lk.COUNT])
-        touched += [set((np.flatnonzero(row) + 1).tolist()) for row in self._couplings]
-        touched += [set(range(1, model.nv + 1))] * self._user_size
-        lists = []
-        for start in range(0, self.size, LANES):
-            rows = set()
-            for i in set().union(*touched[start : start + LANES]):
-                while i > 0:
-                    rows.add(i)
-                    i = int(parent[i])
-            lists.append(sorted(rows, reverse=True))
-        return np.array([len(x) for x in lists] + [i for x in lists for i in x], dtype=float)
-
     def check_model(self, model: Model) -> None:
         """Raise InputError unless `model` has the joints and frames that this set was made for."""
-        if model.joints is not self._joints and _structure(model) != self._structure:
+        if model.joints is not self.joints and _structure(model) != self._structure:
             raise InputError(
                 f"model {model.name!r} has other joints or frames than the model that these constraints belong to"
             )
@@ -237,15 +237,16 @@ class ConstraintSet:
 
         The first has one entry where it is the same for all states; shapes are (B or 1, k, nv) and (B or 1, k, 2).
         """
+        table = self.table
         if not self.user and (not errors or not self.couplings):
-            return self._fixed, self._fixed_values
+            return table.fixed, table.fixed_values
         k = len(self.couplings)
-        values = np.zeros((len(q), k + self._user_size, 2))
-        values[:, :k, 0] = (q[:, None] * self._coupling_q).sum(axis=2) - self._offsets  # the same in batches
+        values = np.zeros((len(q), k + table.user_size, 2))
+        values[:, :k, 0] = (q[:, None] * table.coupling_q).sum(axis=2) - table.offsets  # the same in batches
         if not self.user:
-            return self._fixed, values
-        matrix = np.zeros((len(q), k + self._user_size, model.nv))
-        matrix[:, :k] = self._couplings
+            return table.fixed, values
+        matrix = np.zeros((len(q), k + table.user_size, model.nv))
+        matrix[:, :k] = table.fixed[0]
         for s, state in enumerate(q):
             start = k
             for one in self.user:
@@ -257,18 +258,80 @@ class ConstraintSet:
                 start += one.size
         return matrix, values
 
-    def _upright_tables(self) -> tuple[Array, Array]:
+    def upright_tables(self) -> tuple[Array, Array]:
         """Return loops and scalars for assembly, with those that distinguish upright from upside down."""
         parts = [
             np.concatenate([scalars(c.kind, c.axis, c.second_axis, c.length), extra])
             for c in self.loops
             for extra in [upright(c.kind, c.axis, c.second_axis)]
         ]
-        loops = self._loops.copy()
+        loops = self.table.loops.copy()
         loops[:, lk.FACING_LEAST] = lk.NOTHING  # the sum of squares stays smooth
         loops[:, lk.COUNT] = [len(p) for p in parts]
         loops[:, lk.START] = np.cumsum(loops[:, lk.COUNT]) - loops[:, lk.COUNT]
         return loops, np.concatenate([np.empty((0, lk.SCALAR_SIZE)), *parts])
+
+
+def _table(constraints: ConstraintSet, model: Model) -> ConstraintTable:
+    loops, couplings, n = constraints.loops, constraints.couplings, model.nv
+    rows = np.zeros((len(loops), lk.LOOP_SIZE))
+    parts = [scalars(c.kind, c.axis, c.second_axis, c.length) for c in loops]
+    every = np.concatenate([np.empty((0, lk.SCALAR_SIZE)), *parts])
+    rows[:, lk.COUNT] = [len(p) for p in parts]
+    rows[:, lk.START] = np.cumsum(rows[:, lk.COUNT]) - rows[:, lk.COUNT]
+    for row, loop in zip(rows, loops, strict=True):
+        _put_loop(row, loop, model)
+    k = len(couplings)
+    fixed, coupling_q = np.zeros((1, k, n)), np.zeros((k, model.nq))
+    for i, coupling in enumerate(couplings):
+        for name, coefficient in coupling.coefficients.items():
+            joint = _single_joint(model, name, coupling)
+            fixed[0, i, joint.v_slice] = coefficient
+            coupling_q[i, joint.q_slice] = coefficient
+    support = _support(constraints, model, rows, fixed[0])
+    settings = np.array([0.0, 0.0, constraints.rank_tolerance])
+    multipliers = n + constraints.size
+    size = multipliers + 6 * len(loops) + 2
+    # Loops, couplings and settings in the one array that kernels take.
+    head = [len(loops), len(every), support.size, k, *settings, size]
+    packed = np.concatenate([head, rows.ravel(), every.ravel(), support, fixed.ravel(), np.zeros(2 * k)])
+    return ConstraintTable(
+        loops=rows,
+        scalars=every,
+        fixed=fixed,
+        fixed_values=np.zeros((1, k, 2)),
+        coupling_q=coupling_q,
+        offsets=np.array([c.offset for c in couplings]),
+        user_size=sum(c.size for c in constraints.user),
+        through_custom=np.array([_through_custom(model, row) for row in rows], dtype=np.bool_),
+        settings=settings,
+        quaternions=tuple(j.q_slice.start for j in model.joints if j.kind in ("spherical", "free")),
+        ends=(n, multipliers),
+        result_size=size,
+        packed=packed,
+        row=packed[None],
+        quick_head=np.array([1, 0, n > 0, k, 0, 0, *settings, -1, 0]),
+        quick_tail=np.concatenate([fixed.ravel(), np.zeros(2 * k)]),
+    )
+
+
+def _support(constraints: ConstraintSet, model: Model, loops: Array, couplings: Array) -> Array:
+    """Return, for each eight scalar constraints, which rows their recursion visits: counts, then the rows."""
+    parent = model.rows[:, layout.PARENT].astype(int)
+    touched: list[set[int]] = []
+    for row in loops:
+        touched += [{int(row[lk.ROW_1]), int(row[lk.ROW_2])}] * int(row[lk.COUNT])
+    touched += [set((np.flatnonzero(row) + 1).tolist()) for row in couplings]
+    touched += [set(range(1, model.nv + 1))] * (constraints.size - len(touched))
+    lists = []
+    for start in range(0, constraints.size, LANES):
+        rows = set()
+        for i in set().union(*touched[start : start + LANES]):
+            while i > 0:
+                rows.add(i)
+                i = int(parent[i])
+        lists.append(sorted(rows, reverse=True))
+    return np.array([len(x) for x in lists] + [i for x in lists for i in x], dtype=float)
 
 
 def _structure(model: Model) -> tuple[Any, ...]:

@@ -292,13 +292,14 @@ def idle_motion(
 def _only_spins(model: Model, constraints: ConstraintSet, q: Array, Z: Array, mask: npt.NDArray[np.bool_]) -> bool:
     """Return whether these motions are spins; which coordinates spin is found once for each set of given ones."""
     key = mask.tobytes()
-    known = constraints._spins.get(key)
+    known = constraints.known_spins.get(key)
     if known is not None and Z.shape[1] == known[0] and np.abs(Z[~known[1]]).max(initial=0.0) < _MOVES:
         return True
     found = idle_freedoms(model, constraints, q, Z)
     if not all(one.spins for one in found):
         return False
-    constraints._spins[key] = Z.shape[1], np.logical_or.reduce([np.abs(one.motions).max(axis=1) > 0.0 for one in found])
+    moving = np.logical_or.reduce([np.abs(one.motions).max(axis=1) > 0.0 for one in found])
+    constraints.known_spins[key] = Z.shape[1], moving
     return True
 
 

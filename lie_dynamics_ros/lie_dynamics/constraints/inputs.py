@@ -44,41 +44,42 @@ class ConstrainedDynamics:
         inverse dynamics. Round-off unless the constraints contradict each other.
     """
 
-    # Results come from the kernel in one array; views of its parts are made when they are requested.
-    __slots__ = ("_constraints", "_packed", "tau")
+    # `packed` has all but tau as it comes from the kernel; views of its parts are made when they are requested.
+    __slots__ = ("_constraints", "packed", "tau")
 
+    packed: Array
     tau: Array
 
     def __init__(self, packed: Array, constraints: ConstraintSet, tau: Array) -> None:
-        self._packed = packed
+        self.packed = packed
         self._constraints = constraints
         self.tau = tau
 
     @property
     def qdd(self) -> Array:
         """Accelerations (..., nv)."""
-        return self._packed[..., : self._constraints._ends[0]]
+        return self.packed[..., : self._constraints.table.ends[0]]
 
     @property
     def multipliers(self) -> Array:
         """Constraint forces (..., m)."""
-        first, last = self._constraints._ends
-        return self._packed[..., first:last]
+        first, last = self._constraints.table.ends
+        return self.packed[..., first:last]
 
     @property
     def wrenches(self) -> Array:
         """Wrenches of the cut joints on their second bodies (..., n_loops, 6)."""
-        return self._packed[..., self._constraints._ends[1] : -2].reshape(*self._packed.shape[:-1], -1, 6)
+        return self.packed[..., self._constraints.table.ends[1] : -2].reshape(*self.packed.shape[:-1], -1, 6)
 
     @property
     def rank(self) -> Any:
         """Number of independent constraints."""
-        return np.real(self._packed[..., -2]).astype(int)[()]
+        return np.real(self.packed[..., -2]).astype(int)[()]
 
     @property
     def residual(self) -> Any:
         """Largest relative violation."""
-        return np.real(self._packed[..., -1])[()]
+        return np.real(self.packed[..., -1])[()]
 
     def __repr__(self) -> str:
         return (
@@ -94,6 +95,10 @@ class States(NamedTuple):
     extended: Array
     arrays: dict[str, Array]
     f_ext: Array
+
+    def with_accelerations(self, qdd: Array) -> States:
+        """Return the same states with other "qdd" (B, nv)."""
+        return States(self.batch, self.extended, {**self.arrays, "qdd": qdd}, self.f_ext)
 
 
 def require_constraints(model: Model, constraints: ConstraintSet) -> None:
@@ -157,7 +162,7 @@ def read_states(
 def _plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt.ArrayLike]) -> States | None:
     """Return one good state of plain arrays, which is most of what comes; None for all else."""
     try:
-        if not model.plain or constraints._joints is not model.joints:
+        if not model.plain or constraints.joints is not model.joints:
             return None
         arrays: dict[str, Any] = {}
         for name, a in inputs.items():
@@ -166,13 +171,34 @@ def _plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt
                 return None
             arrays[name] = a[None]  # type: ignore[index,call-overload]
         q: Any = inputs["q"]
-        for start in constraints._quaternions:
+        for start in constraints.table.quaternions:
             squares = [x * x for x in q[start : start + 4].tolist()]  # which overflow without a warning
             if not abs(sum(squares) - 1.0) < layout.QUATERNION_TOLERANCE:
                 return None
         return States((), arrays["q"], arrays, _NO_WRENCH)
     except (AttributeError, TypeError, ValueError):
         return None
+
+
+def as_mask(model: Model, value: npt.ArrayLike, name: str) -> npt.NDArray[np.bool_]:
+    """Return truth values, one for each velocity coordinate, given as such or as names of joints."""
+    try:
+        array = np.asarray(None if isinstance(value, np.ma.MaskedArray) else value)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind in "US" and array.ndim == 1:
+        mask = np.zeros(model.nv, np.bool_)
+        for joint in array.tolist():
+            mask[model.joint(str(joint)).v_slice] = True
+        return mask
+    if array.dtype != np.bool_ or array.shape != (model.nv,):
+        raise InputError(
+            f"{name}: {model.nv} truth values, one for each coordinate, or names of joints are expected, "
+            f"got {array.dtype} {array.shape}",
+            name=name,
+            value=value,
+        )
+    return np.array(array)
 
 
 def refuse(model: Model, constraints: ConstraintSet, status: int) -> NoReturn:
@@ -194,9 +220,9 @@ def refuse(model: Model, constraints: ConstraintSet, status: int) -> NoReturn:
 def refuse_upside_down(model: Model, constraints: ConstraintSet, errors: Array) -> None:
     """Raise InputError if a loop is closed upside down, for errors (B, m) of the constraints: see `kernels.loops`."""
     found = np.abs(errors)
-    if not (found[:, : len(constraints._scalars)] > 1.0).any():
+    if not (found[:, : len(constraints.table.scalars)] > 1.0).any():
         return
-    angles = constraints._scalars[:, lk.TYPE] == lk.ANGLE
+    angles = constraints.table.scalars[:, lk.TYPE] == lk.ANGLE
     for loop in constraints.loops:
         part = constraints.slices[loop.name]
         far = angles[part] & (found[:, part] > 1.0)

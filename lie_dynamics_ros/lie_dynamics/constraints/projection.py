@@ -9,16 +9,11 @@ from ..arrays import Array
 from ..errors import SingularityError
 from ..lie._arrays import count_of, number_of
 from ..model.arguments import validate_model
-from ..model.layout import OK
 from ..model.model import Model
 from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
-from .forward import CHUNK, pack_extra, workspace
-from .inputs import read_states, refuse
-from .kernels.constrained_dynamics import constrained_dynamics
-
-_NONE = np.zeros(0)
-_NO_MASK = np.zeros(0, np.bool_)
+from .dynamics import EMPTY, NO_MASK, Extra, sweep
+from .inputs import read_states
 
 
 @validate_model
@@ -97,21 +92,10 @@ def _steps(
 
     Of user-defined joints, couplings and user constraints the kernel knows nothing but at the q it is given.
     """
-    free, n, size = model._without_gravity(), model.nv, constraints._result_size
+    n, size = model.nv, constraints.table.result_size
     extended = extend(model, q, qd) if model.custom_joints else q
     fixed, values = constraints.fixed_rows(model, q, None)
+    extra = Extra(constraints.table.settings, fixed, values, EMPTY, EMPTY, NO_MASK, tolerance, iterations)
     out = np.empty((len(q), size + extended.shape[1]))
-    for start in range(0, len(q), CHUNK):
-        part = slice(start, start + CHUNK)
-        rows = fixed[part] if len(fixed) > 1 else fixed
-        more = values[part] if len(values) > 1 else values
-        own = extended[part].reshape(-1)
-        count = len(extended[part])
-        extra = pack_extra(count, constraints._settings, rows, more, _NONE, _NONE, _NO_MASK, tolerance, iterations)
-        status = constrained_dynamics(
-            constraints._packed_row, free.table, own, qd[part].reshape(-1), np.zeros(count * n), extra,
-            workspace(model, constraints, q), out[part].reshape(-1),
-        )  # fmt: skip
-        if status != OK:
-            refuse(model, constraints, int(status))
+    sweep(model._without_gravity(), constraints, (extended, qd, np.zeros((len(q), n))), extra, out)
     return out[:, :n], out[:, size - 2], out[:, size:]

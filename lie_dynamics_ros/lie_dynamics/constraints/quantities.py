@@ -87,8 +87,9 @@ def tables_of(model: Model, constraints: ConstraintSet, states: States) -> tuple
 
 
 def _tables(model: Model, constraints: ConstraintSet, states: States) -> tuple[Array, Array, Array]:
-    q, qd, loops = states.extended, states.arrays["qd"], len(constraints._scalars)
-    found = matrix, values, _ = loop_tables(model, constraints._loops, constraints._scalars, q, qd, constraints.size)
+    q, qd, table = states.extended, states.arrays["qd"], constraints.table
+    loops = len(table.scalars)
+    found = matrix, values, _ = loop_tables(model, table.loops, table.scalars, q, qd, constraints.size)
     if constraints.size > loops:
         fixed, more = constraints.fixed_rows(model, states.arrays["q"], qd)
         matrix[:, 1:, loops:] = fixed.swapaxes(1, 2)

@@ -1,10 +1,12 @@
-"""Joint forces and multipliers that share a load: tau_a + A_a^T lambda = tau_ar, A_p^T lambda = tau_pr - tau_p.
+"""Options of constrained dynamics, and how joint forces and multipliers share a load.
 
-Kim (56)-(66).
+tau_a + A_a^T lambda = tau_ar, A_p^T lambda = tau_pr - tau_p, Kim (56)-(66).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,37 +36,90 @@ class Objective(NamedTuple):
     roots: Array
 
 
-def objective(
-    resolution: str, n_a: int, m: int, torque_weights: npt.ArrayLike | None, force_weights: npt.ArrayLike | None
-) -> Objective:
-    """Return what is minimised where forces are not unique.
+@dataclass(frozen=True, eq=False)
+class Resolution:
+    """Which forces are chosen where they are not unique; see `constrained_inverse_dynamics`."""
 
-    Raises
-    ------
-    InputError
-        For an unknown resolution, or weights that do not fit.
+    kind: str = "least_constraint_force"
+    torque_weights: npt.ArrayLike | None = None
+    force_weights: npt.ArrayLike | None = None
+
+    def objective(self, n_a: int, m: int) -> Objective:
+        """Return what is minimised over `n_a` joint forces and `m` multipliers.
+
+        Raises
+        ------
+        InputError
+            For an unknown resolution, or weights that do not fit.
+        """
+        kind = self.kind
+        if not isinstance(kind, str) or kind not in RESOLUTIONS:
+            raise InputError(f"resolution: one of {list(RESOLUTIONS)} is expected, got {kind!r}", name="resolution")
+        if kind != "weighted":
+            if self.torque_weights is not None or self.force_weights is not None:
+                raise InputError(f"weights belong to resolution 'weighted', not {kind!r}", name="resolution")
+            return _without_weights(kind == "least_torque", n_a, m)
+        roots = []
+        of_torque, of_force = ("torque_weights", self.torque_weights, n_a), ("force_weights", self.force_weights, m)
+        for name, given, size in (of_torque, of_force):
+            values = as_numbers(0.0 if given is None else given, name).real
+            if values.shape not in ((), (size,)) or not np.isfinite(values).all() or (values < 0.0).any():
+                raise InputError(f"{name}: one number or {size}, none negative, are expected, got {given!r}", name=name)
+            roots.append(np.sqrt(np.broadcast_to(values, (size,))))
+        if not ((roots[0] > 0.0).all() or (roots[1] > 0.0).all()):
+            raise InputError(
+                "torque_weights, force_weights: all of the one or all of the other must be above zero, or the optimum "
+                "is not unique",
+                name="torque_weights",
+            )
+        return Objective(roots[0], roots[1], np.concatenate(roots))
+
+
+@cache
+def _without_weights(least_torque: bool, n_a: int, m: int) -> Objective:
+    torque, force = (np.ones(n_a), np.zeros(m)) if least_torque else (np.zeros(n_a), np.ones(m))
+    return Objective(torque, force, np.concatenate([torque, force]) if least_torque else force[:0])
+
+
+USUAL = Resolution()
+
+
+def resolution_of(
+    kind: str, torque_weights: npt.ArrayLike | None = None, force_weights: npt.ArrayLike | None = None
+) -> Resolution:
+    """Return a resolution, `USUAL` itself where it is that."""
+    usual = type(kind) is str and kind == USUAL.kind and torque_weights is None and force_weights is None
+    return USUAL if usual else Resolution(kind, torque_weights, force_weights)
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Baumgarte's stabilisation: errors f of the constraints decay like a damped oscillator.
+
+    A qdd + dA/dt qd = -2 damping_ratio frequency A qd - frequency^2 f
+
+    It keeps drift small, not zero, and does a little work. `project_to_constraints` removes drift altogether; use that
+    for simulation.
+
+    Parameters
+    ----------
+    frequency : float
+        [rad/s]; some tenth of the rate at which a simulation steps.
+    damping_ratio : float
+        One is critical.
     """
-    if not isinstance(resolution, str) or resolution not in RESOLUTIONS:
-        raise InputError(f"resolution: one of {list(RESOLUTIONS)} is expected, got {resolution!r}", name="resolution")
-    if resolution != "weighted":
-        if torque_weights is not None or force_weights is not None:
-            raise InputError(f"weights belong to resolution 'weighted', not {resolution!r}", name="resolution")
-        least = resolution == "least_torque"
-        torque, force = (np.ones(n_a), np.zeros(m)) if least else (np.zeros(n_a), np.ones(m))
-        return Objective(torque, force, np.concatenate([torque, force]) if least else force[:0])
-    roots = []
-    for name, given, size in (("torque_weights", torque_weights, n_a), ("force_weights", force_weights, m)):
-        values = as_numbers(0.0 if given is None else given, name).real
-        if values.shape not in ((), (size,)) or not np.isfinite(values).all() or (values < 0.0).any():
-            raise InputError(f"{name}: one number or {size}, none negative, are expected, got {given!r}", name=name)
-        roots.append(np.sqrt(np.broadcast_to(values, (size,))))
-    if not ((roots[0] > 0.0).all() or (roots[1] > 0.0).all()):
-        raise InputError(
-            "torque_weights, force_weights: all of the one or all of the other must be above zero, or the optimum is "
-            "not unique",
-            name="torque_weights",
-        )
-    return Objective(roots[0], roots[1], np.concatenate(roots))
+
+    frequency: float
+    damping_ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.frequency < np.inf and 0.0 <= self.damping_ratio < np.inf):
+            raise InputError(f"Baumgarte: frequency and damping ratio must be finite and not negative, got {self}")
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """Factors of the errors in velocity [1/s] and position [1/s^2]."""
+        return 2.0 * self.damping_ratio * self.frequency, self.frequency**2
 
 
 def resolve(

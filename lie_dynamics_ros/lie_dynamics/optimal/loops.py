@@ -17,9 +17,8 @@ from ..arrays import Array
 from ..constraints.constraint_set import ConstraintSet
 from ..constraints.derivatives.dynamics import constrained_inverse_derivatives
 from ..constraints.derivatives.equations import constraint_derivatives
-from ..constraints.forward import as_mask
-from ..constraints.inputs import read_states
-from ..constraints.inverse import constrained_inverse_dynamics
+from ..constraints.dynamics import constrained_inverse_dynamics
+from ..constraints.inputs import as_mask, read_states
 from ..constraints.quantities import constraint_error, constraint_quantities
 from ..errors import InputError, SingularityError
 from ..model.model import Model

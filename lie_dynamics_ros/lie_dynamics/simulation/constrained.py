@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..constraints.constraint_set import ConstraintSet
-from ..constraints.forward import constrained_forward_dynamics
+from ..constraints.dynamics import constrained_forward_dynamics
 from ..constraints.projection import project_to_constraints
 from ..errors import InputError
 from ..model.arguments import require_model

@@ -19,9 +19,10 @@ from ...model.arguments import validate_model
 from ...model.configuration import require_result
 from ...model.model import Model
 from ..constraint_set import ConstraintSet
-from ..forward import Baumgarte
+from ..dynamics import ConstrainedModel
 from ..inputs import States, read_states
 from ..quantities import tables_of
+from ..resolution import Baumgarte, resolution_of
 from .equations import (
     ConstrainedDerivatives,
     LinearizedProblem,
@@ -54,8 +55,9 @@ def constrained_forward_derivatives(
     ConstrainedDerivatives
         Derivatives along q, qd, tau and inertial parameters; wrenches of `f_ext` are kept in their bodies' frames.
     """
-    problem = forward_problem(model, constraints, q, qd, tau, f_ext, stabilization)
-    return _differentiate(model, constraints, q, qd, f_ext, problem)
+    of = ConstrainedModel(model, constraints, stabilization=stabilization)
+    problem = forward_problem(of, q, qd, tau, f_ext)
+    return _differentiate(problem, q, qd, f_ext)
 
 
 @validate_model
@@ -79,21 +81,9 @@ def constrained_hybrid_derivatives(
     Where more accelerations are given than the mechanism has freedoms, those along a command that violates the
     constraints are derivatives of the nearest motion that does not.
     """
-    problem = hybrid_problem(
-        model,
-        constraints,
-        q,
-        qd,
-        qdd,
-        tau,
-        prescribed,
-        f_ext,
-        stabilization,
-        resolution=resolution,
-        torque_weights=torque_weights,
-        force_weights=force_weights,
-    )
-    return _differentiate(model, constraints, q, qd, f_ext, problem)
+    of = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights), stabilization)
+    problem = hybrid_problem(of, q, qd, qdd, tau, prescribed, f_ext)
+    return _differentiate(problem, q, qd, f_ext)
 
 
 @validate_model
@@ -116,30 +106,15 @@ def constrained_inverse_derivatives(
     q, qd and qdd are varied independently, as that function takes them: it does not ask whether they fit the
     constraints.
     """
-    problem = inverse_problem(
-        model,
-        constraints,
-        q,
-        qd,
-        qdd,
-        f_ext,
-        actuated,
-        passive_torque,
-        resolution=resolution,
-        torque_weights=torque_weights,
-        force_weights=force_weights,
-    )
-    return _differentiate(model, constraints, q, qd, f_ext, problem)
+    of = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights))
+    problem = inverse_problem(of, q, qd, qdd, f_ext, actuated, passive_torque)
+    return _differentiate(problem, q, qd, f_ext)
 
 
 def _differentiate(
-    model: Model,
-    constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None,
-    problem: LinearizedProblem,
+    problem: LinearizedProblem, q: npt.ArrayLike, qd: npt.ArrayLike, f_ext: npt.ArrayLike | None
 ) -> ConstrainedDerivatives:
+    model, constraints = problem.of.model, problem.of.constraints
     if problem.known is None:
         states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": problem.found.qdd}, f_ext)
         tables = tables_of(model, constraints, states)
@@ -210,10 +185,10 @@ def _terms(
     force = np.ascontiguousarray(flatten_batch(problem.found.multipliers))
     loops = constraint_derivatives(model, constraints, states, qdd, force)
     along_q, along_qd = loops.acceleration_dq, loops.acceleration_dqd
-    if problem.stabilization is not None:
-        f, z = problem.stabilization.frequency, problem.stabilization.damping_ratio
-        along_q = along_q + 2.0 * z * f * loops.rate_dq + f * f * A
-        along_qd = along_qd + 2.0 * z * f * A
+    if problem.of.stabilization is not None:
+        of_rate, of_error = problem.of.stabilization.gains
+        along_q = along_q + of_rate * loops.rate_dq + of_error * A
+        along_qd = along_qd + of_rate * A
     forces = problem.goal is None
     width = 2 * n if forces else 3 * n
     load, target = np.empty((count, n, width)), np.empty((count, m, width))

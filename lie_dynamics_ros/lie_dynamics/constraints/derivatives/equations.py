@@ -18,16 +18,14 @@ from ...lie._arrays import flatten_batch
 from ...model.model import Model
 from ...shown import shown
 from ..constraint_set import ConstraintSet
-from ..forward import Baumgarte, as_mask, constrained_forward_dynamics
-from ..hybrid import constrained_hybrid_dynamics
-from ..inputs import ConstrainedDynamics, States, read_states
-from ..inverse import distribute, passive_forces
+from ..dynamics import ConstrainedModel, constrained_forward_dynamics
+from ..inputs import ConstrainedDynamics, States, as_mask, read_states
 from ..kernels import loop_derivatives as dk
 from ..kernels import loops as lk
 from ..kernels.force_distribution import held_solution, motion_maps
 from ..kinds import first_difference
 from ..quantities import quantities_of, tables_of
-from ..resolution import PLAIN_CUT, RANK_CUT, Objective, objective
+from ..resolution import PLAIN_CUT, RANK_CUT, Objective
 
 
 class ConstraintDerivatives(NamedTuple):
@@ -62,11 +60,12 @@ def constraint_derivatives(
     out = ConstraintDerivatives(
         np.zeros((count, m, n)), np.zeros((count, m, n)), np.zeros((count, m, n)), np.zeros((count, n, n))
     )
-    exact = ~constraints._custom_loops if loops and model.custom_joints and constraints._custom_loops.any() else None
+    table = constraints.table
+    exact = ~table.through_custom if loops and model.custom_joints and table.through_custom.any() else None
     if loops and (exact is None or exact.any()):
-        kept = constraints._loops if exact is None else np.ascontiguousarray(constraints._loops[exact])
+        kept = table.loops if exact is None else np.ascontiguousarray(table.loops[exact])
         motion = (np.ascontiguousarray(a) for a in (qd, qdd, force))
-        raise_if_rejected(dk.loop_derivatives(model.table, kept, constraints._scalars, states.extended, *motion, *out))
+        raise_if_rejected(dk.loop_derivatives(model.table, kept, table.scalars, states.extended, *motion, *out))
     if constraints.user or exact is not None:
         rows = _rows_left(constraints, exact)
         for s in range(count):
@@ -77,9 +76,9 @@ def constraint_derivatives(
 
 def _rows_left(constraints: ConstraintSet, exact: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.intp]:
     """Return the scalars of loops that are not `exact`, and of user constraints; couplings are linear."""
-    left = () if exact is None else constraints._loops[~exact]
+    left = () if exact is None else constraints.table.loops[~exact]
     rows = [np.arange(loop[lk.START], loop[lk.START] + loop[lk.COUNT]) for loop in left]
-    rows.append(np.arange(constraints.size - constraints._user_size, constraints.size))
+    rows.append(np.arange(constraints.size - constraints.table.user_size, constraints.size))
     return np.concatenate(rows).astype(np.intp)
 
 
@@ -92,7 +91,6 @@ def _by_differences(
     rows: npt.NDArray[np.intp],
     out: list[Array],
 ) -> None:
-    from ..inputs import read_states
 
     q, qd = state.arrays["q"][0], state.arrays["qd"][0]
     m = rows.size
@@ -161,74 +159,59 @@ class ConstrainedDerivatives:
 class LinearizedProblem:
     """A problem of constrained dynamics and its solution, which are to be differentiated."""
 
+    of: ConstrainedModel
     found: ConstrainedDynamics
     mask: npt.NDArray[np.bool_]  # of coordinates whose force is to be found
     goal: Objective | None  # which forces are chosen there
-    stabilization: Baumgarte | None
     inverse: bool  # all accelerations are given
     known: tuple[States, tuple[Array, Array, Array]] | None = None  # with tables, where the solution needed them too
-    freely: Array | None = (
-        None  # how passive coordinates move beyond the given motion, where constraints leave some free
-    )
+    #: How passive coordinates move beyond the given motion, where constraints leave some free.
+    freely: Array | None = None
 
 
 def forward_problem(
-    model: Model,
-    constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None,
-    stabilization: Baumgarte | None,
+    of: ConstrainedModel, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None
 ) -> LinearizedProblem:
     """Return the problem of `constrained_forward_dynamics`."""
-    found = constrained_forward_dynamics(model, constraints, q, qd, tau, f_ext, stabilization=stabilization)
-    return LinearizedProblem(found, np.zeros(model.nv, np.bool_), None, stabilization, False)
+    found = constrained_forward_dynamics(of.model, of.constraints, q, qd, tau, f_ext, stabilization=of.stabilization)
+    return LinearizedProblem(of, found, np.zeros(of.model.nv, np.bool_), None, False)
 
 
 def hybrid_problem(
-    model: Model,
-    constraints: ConstraintSet,
+    of: ConstrainedModel,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
     qdd: npt.ArrayLike,
     tau: npt.ArrayLike,
     prescribed: npt.ArrayLike,
     f_ext: npt.ArrayLike | None,
-    stabilization: Baumgarte | None,
-    **sharing: Any,
 ) -> LinearizedProblem:
-    """Return the problem of `constrained_hybrid_dynamics`; `sharing` are resolution and weights."""
-    mask = as_mask(model, prescribed, "prescribed")
-    found = constrained_hybrid_dynamics(
-        model, constraints, q, qd, qdd, tau, mask, f_ext, stabilization=stabilization, **sharing
-    )
-    goal = objective(n_a=int(np.count_nonzero(mask)), m=constraints.size, **sharing)
-    return LinearizedProblem(found, mask, goal, stabilization, False)
+    """Return the problem of `constrained_hybrid_dynamics`."""
+    mask = as_mask(of.model, prescribed, "prescribed")
+    found = of.hybrid(q, qd, qdd, tau, mask, f_ext)
+    goal = of.resolution.objective(int(np.count_nonzero(mask)), of.constraints.size)
+    return LinearizedProblem(of, found, mask, goal, False)
 
 
 def inverse_problem(
-    model: Model,
-    constraints: ConstraintSet,
+    of: ConstrainedModel,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
     qdd: npt.ArrayLike,
     f_ext: npt.ArrayLike | None,
     actuated: npt.ArrayLike | None,
     passive_torque: npt.ArrayLike | None,
-    **sharing: Any,
 ) -> LinearizedProblem:
-    """Return the problem of `constrained_inverse_dynamics`; `sharing` are resolution and weights."""
-    states = read_states(model, constraints, {"q": q, "qd": qd, "qdd": qdd}, f_ext)
-    mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
-    goal = objective(n_a=int(np.count_nonzero(mask)), m=constraints.size, **sharing)
-    passive, tables = passive_forces(model, states, passive_torque), tables_of(model, constraints, states)
-    found = distribute(model, constraints, states, tables, mask, passive, goal, None, True)
-    freely = None
-    if np.min(found.rank, initial=model.nv) < np.count_nonzero(~mask):
-        freely = flatten_batch(found.qdd) - states.arrays["qdd"]
-        states = states._replace(arrays={**states.arrays, "qdd": np.ascontiguousarray(flatten_batch(found.qdd))})
-    return LinearizedProblem(found, mask, goal, None, True, (states, tables), freely)
+    """Return the problem of `constrained_inverse_dynamics`."""
+    states = of.states({"q": q, "qd": qd, "qdd": qdd}, f_ext)
+    sharing = of.sharing(states, actuated, passive_torque)
+    tables = tables_of(of.model, of.constraints, states)
+    found, mask, freely = of.forces(states, tables, sharing), sharing.mask, None
+    if np.min(found.rank, initial=of.model.nv) < np.count_nonzero(~mask):
+        qdd_found = np.ascontiguousarray(flatten_batch(found.qdd))
+        freely = qdd_found - states.arrays["qdd"]
+        states = states.with_accelerations(qdd_found)
+    return LinearizedProblem(of, found, mask, sharing.goal, True, (states, tables), freely)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,11 @@ from ...model.configuration import require_result
 from ...model.model import Model
 from ...shown import shown
 from ..constraint_set import ConstraintSet
-from ..forward import Baumgarte
+from ..dynamics import ConstrainedModel
 from ..inputs import read_states
 from ..kernels.loop_sensitivity import loop_sensitivity
 from ..quantities import tables_of
+from ..resolution import Baumgarte, resolution_of
 from .equations import (
     LinearizedProblem,
     Terms,
@@ -88,8 +89,9 @@ def constrained_forward_sensitivity(
     InputError
         Also for what `forward_dynamics_sensitivity` refuses.
     """
-    problem = forward_problem(model, constraints, q, qd, tau, f_ext, stabilization)
-    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
+    of = ConstrainedModel(model, constraints, stabilization=stabilization)
+    problem = forward_problem(of, q, qd, tau, f_ext)
+    return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
 
 
 @validate_model
@@ -116,21 +118,9 @@ def constrained_hybrid_sensitivity(
     `parameter`, `f_ext_held`, `threads` and more errors are those of `constrained_forward_sensitivity`. Changes of
     what is not read, "tau" where `prescribed` is True and "qdd" where it is False, have no effect.
     """
-    problem = hybrid_problem(
-        model,
-        constraints,
-        q,
-        qd,
-        qdd,
-        tau,
-        prescribed,
-        f_ext,
-        stabilization,
-        resolution=resolution,
-        torque_weights=torque_weights,
-        force_weights=force_weights,
-    )
-    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
+    of = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights), stabilization)
+    problem = hybrid_problem(of, q, qd, qdd, tau, prescribed, f_ext)
+    return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
 
 
 @validate_model
@@ -157,39 +147,27 @@ def constrained_inverse_sensitivity(
     `constrained_forward_sensitivity`. q, qd and qdd are varied independently: nobody asks whether they fit the
     constraints. Changes of "tau" have no effect.
     """
-    problem = inverse_problem(
-        model,
-        constraints,
-        q,
-        qd,
-        qdd,
-        f_ext,
-        actuated,
-        passive_torque,
-        resolution=resolution,
-        torque_weights=torque_weights,
-        force_weights=force_weights,
-    )
-    return _sensitivity(model, constraints, q, qd, problem, parameter, f_ext, f_ext_held, threads)
+    of = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights))
+    problem = inverse_problem(of, q, qd, qdd, f_ext, actuated, passive_torque)
+    return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
 
 
 def _sensitivity(
-    model: Model,
-    constraints: ConstraintSet,
+    problem: LinearizedProblem,
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
-    problem: LinearizedProblem,
     parameter: Parameters,
     f_ext: npt.ArrayLike | None,
     held: Hold,
     threads: int,
 ) -> ConstrainedSensitivity:
+    model, constraints = problem.of.model, problem.of.constraints
     single, parameters = listed_parameters(parameter)
-    found, n, m, loops = problem.found, model.nv, constraints.size, len(constraints._scalars)
+    found, n, m, loops = problem.found, model.nv, constraints.size, len(constraints.table.scalars)
     known = None if problem.inverse else problem.mask
 
     def kernel(*arguments: Any) -> int:
-        return loop_sensitivity(constraints._loops, constraints._scalars, *arguments)
+        return loop_sensitivity(constraints.table.loops, constraints.table.scalars, *arguments)
 
     def changes(
         q: npt.ArrayLike, qd: npt.ArrayLike, qdd: Array, force: Array, f_ext: npt.ArrayLike | None
@@ -231,9 +209,9 @@ def _sensitivity(
         load = load - user.force_dq @ dq
         rate += user.rate_dq @ dq
         target += user.acceleration_dq @ dq + user.acceleration_dqd @ dqd
-    if problem.stabilization is not None:
-        f, damping = problem.stabilization.frequency, problem.stabilization.damping_ratio
-        target += 2.0 * damping * f * rate + f * f * error
+    if problem.of.stabilization is not None:
+        of_rate, of_error = problem.of.stabilization.gains
+        target += of_rate * rate + of_error * error
 
     def turned(z: Array) -> Array:
         zero = np.zeros_like(wide_qd)

@@ -89,7 +89,7 @@ def loop_chains(model: Model, constraints: ConstraintSet, rates: Array) -> tuple
     """Return the tables of chains and links of `kernels.second_derivatives`."""
     chains: list[list[float]] = []
     links: list[list[float]] = []
-    for loop in constraints._loops:
+    for loop in constraints.table.loops:
         first, stop = len(links), int(loop[lk.ANCESTOR])
         for side, column in ((2, lk.ROW_2), (1, lk.ROW_1)):
             joints = []
@@ -99,7 +99,7 @@ def loop_chains(model: Model, constraints: ConstraintSet, rates: Array) -> tuple
                 i = int(model.rows[int(model.rows[i, layout.FIRST]), layout.PARENT])
             for parts in joints if side == 2 else joints[::-1]:
                 links += parts
-        kinds = constraints._scalars[int(loop[lk.START]) : int(loop[lk.START] + loop[lk.COUNT]), lk.TYPE]
+        kinds = constraints.table.scalars[int(loop[lk.START]) : int(loop[lk.START] + loop[lk.COUNT]), lk.TYPE]
         placed = loop[lk.ROW_1] != stop and (kinds == lk.ALONG).sum() < 3
         chains.append([first, len(links) - first, sum(link[sk.TURN] for link in links[first:]), placed])
     return np.array(chains, float).reshape(-1, sk.CHAIN_SIZE), np.array(links, float).reshape(-1, sk.LINK_SIZE)
@@ -244,8 +244,8 @@ class ClosedLoopTracker:
         others = np.concatenate([np.zeros(0), *(first + np.arange(size) for first, size in groups[unknown, :2])])
         order = unknown, np.searchsorted(groups[:, 0], rows)
         self._fixed = (
-            model.table, constraints._packed, constraints._offsets, chains, links, groups[np.concatenate(order)],
-            others, rows.astype(float), weights, self._settings, self._memory,
+            model.table, constraints.table.packed, constraints.table.offsets, chains, links,
+            groups[np.concatenate(order)], others, rows.astype(float), weights, self._settings, self._memory,
         )  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
