@@ -24,6 +24,7 @@ from .interior_point import CENTRAL, FIRST, InteriorPoint, predicted_gain, solve
 from .loops import ClosedLoops
 from .modes import Conditions, Terms, shapes_at
 from .problem import MotionProblem
+from .starts import from_drawn, from_without
 from .task import Obstacles, Task
 
 _FIRST_MODES = 8
@@ -246,7 +247,8 @@ def optimal_motion(
         Joints whose coordinates move all others along the whole motion, as many as there are freedoms; chosen at the
         start when left out, motors first. The path is one of them.
     guess : array-like, shape (k, nq), optional
-        Configurations at equal steps of time, ends included, to start from; a cubic in time when left out.
+        Configurations at equal steps of time, ends included, to start from. When left out, a cubic in time; for trees
+        with limits also motions that bend towards configurations drawn within them, the same each time, see `starts`.
     tolerance : float
         `refinement` at which the search ends. Where limits push, joint forces have kinks, and polynomials come near
         them slowly: 1e-3 to 1e-5 is what to ask for then.
@@ -296,7 +298,8 @@ def optimal_motion(
     if task.free:
         low, high = (np.array([x]) for x in task.duration)
         bounds["duration"] = Bound(low, high, high)
-    return _refined(MotionProblem(task, bounds, count, unit), first, small, most, usual)
+    search = guess is None and limits is not None and task.loops is None
+    return _refined(MotionProblem(task, bounds, count, unit), first, small, most, usual, search)
 
 
 # What a caller asks for, checked: ends, times, weights and guesses of a motion.
@@ -479,16 +482,22 @@ def _finite(cost: float) -> float:
 # More and more modes.
 
 
-def _refined(problem: MotionProblem, first: Array, tolerance: float, max_modes: int, usual: Array) -> OptimalMotion:
+def _refined(
+    problem: MotionProblem, first: Array, tolerance: float, max_modes: int, usual: Array, search: bool
+) -> OptimalMotion:
     """Return the motion found with so many modes that more are predicted to gain less than the tolerance."""
     history: list[tuple[int, float]] = []
     variables, warm, start = first, False, problem
     while True:
         magnitude = max(problem.at(variables).magnitude, 1e-12)
         small = 0.1 * tolerance * min(magnitude, 1.0)
-        found = solve(problem, variables, small=small, barrier=CENTRAL if warm else FIRST)
-        if found.limited and not history:
-            found = _better(problem, found, _from_without(problem, variables, small))
+        drawn = from_drawn(problem, variables, small) if search and not history else None
+        if drawn is not None and problem.excess(drawn.point) <= _FEASIBLE:
+            found = drawn
+        else:
+            found = solve(problem, variables, small=small, barrier=CENTRAL if warm else FIRST)
+            if found.limited and not history:
+                found = _better(problem, found, from_without(problem, variables, small))
         point = found.point
         _finite(point.cost)
         history.append((problem.count, point.cost * problem.unit))
@@ -507,18 +516,6 @@ def _refined(problem: MotionProblem, first: Array, tolerance: float, max_modes: 
         if found.limited:
             variables = finer.variables(*problem.coefficients(found.central.variables))
         problem, warm = finer, found.limited
-
-
-def _from_without(problem: MotionProblem, variables: Array, small: float) -> InteriorPoint | None:
-    """Return the motion found from the one of few modes that is optimal without limits; None if it is out of reach."""
-    own = {kind: bound for kind, bound in problem.bounds_given.items() if kind == "duration"}
-    few = max(len(problem.task.conditions.terms) - 3, min(2, problem.count))
-    free = MotionProblem(problem.task, own, few, problem.unit)
-    try:
-        point = solve(free, free.variables(*problem.coefficients(variables)), small=small).point
-        return solve(problem, problem.variables(*free.coefficients(point.variables)), small=small)
-    except (ArithmeticError, LieDynamicsError):  # where loops do not close, or too far for double precision
-        return None
 
 
 def _better(problem: MotionProblem, found: InteriorPoint, other: InteriorPoint | None) -> InteriorPoint:
