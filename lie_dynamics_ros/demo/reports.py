@@ -8,7 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
 from ..ros.inputs.state_stream import EARLY, STALE
-from ..ros.node.described_node import BEING_READ
+from ..ros.node.description_source import BEING_READ
 from ..ros.outputs.diagnostics import DROPPED
 
 LASTING = 3

@@ -14,7 +14,7 @@ from importlib import import_module
 import yaml
 
 from ..core.setting import Setting
-from ..ros.node.described_node import DESCRIPTION_SETTINGS
+from ..ros.node.description_source import DESCRIPTION_SETTINGS
 from ..ros.node.managed_node import COMMON_SETTINGS
 from .interfaces import INTERFACES
 

@@ -11,7 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lie_dynamics_ros.demo import view, watch
 from lie_dynamics_ros.demo.errors import ShortfallError
 from lie_dynamics_ros.demo.reports import Reports
-from lie_dynamics_ros.ros.node.described_node import BEING_READ
+from lie_dynamics_ros.ros.node.description_source import BEING_READ
 
 
 def waited(monkeypatch, read_until, answers_at):

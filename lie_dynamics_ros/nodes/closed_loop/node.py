@@ -21,12 +21,12 @@ from ...core.errors import ConfigurationError
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.travel import joined
-from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import TrackingStatus
 from ...ros.inputs.base_input import BASE_SETTINGS
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.model.model_loading import load_mechanism
+from ...ros.node.answering_node import answer_reset
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -67,13 +67,12 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         self._wrench = WrenchOutput(self, "~/external_wrench_estimate")
         self._poses = PoseOutputs(self, self.settings["publish_tf"])
         self._certainty = Certainty(self, WHAT, LOOKS)
-        self._quaternion = np.zeros(4)
         self._travel = TravelInTurn()
         messages = interfaces("msg")
         if messages is not None:
             self.listen(messages.HybridCommand, "~/command", lambda m: self._on_command(read_hybrid_command, m))
         self.listen(JointTrajectory, "~/joint_trajectory", lambda m: self._on_command(read_trajectory_command, m))
-        self.create_service(Trigger, "~/reset", self._reset)
+        self.create_service(Trigger, "~/reset", lambda _, response: answer_reset(self, response, _next_start))
         self.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
 
     # Configuration.
@@ -165,12 +164,8 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
     def _publish_platform(self, answer: LoopAnswer, stamp: Time) -> None:
         frame, tracked, poses = self.settings["platform_frame"], answer.tracked, self._poses
         pose = tracked.pose(frame)
-        quaternion = so3.to_quaternion(pose[:3, :3])
-        if quaternion @ self._quaternion < 0.0:
-            quaternion = -quaternion
-        self._quaternion = quaternion
         poses.covariance_matrix[0] = tracked.pose_covariance(frame)[np.ix_(LINEAR_FIRST, LINEAR_FIRST)]
-        poses.publish_pose(pose[:3, 3].tolist(), quaternion.tolist(), stamp)
+        poses.publish_matrix(pose, stamp)
         if poses.twist_wanted:
             poses.publish_twist(tracked.twist(frame, answer.state.velocity), pose[:3, :3], stamp)
 
@@ -180,15 +175,6 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             self.stream.accept(lambda: core.command.put(read(message, inputs.commands), self.ros_time()))
 
     # Services.
-
-    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        core = self.core
-        if core is None:
-            response.success, response.message = False, "the node is not configured"
-            return response
-        self.restart()
-        response.success, response.message = True, f"the next state is followed from the start: {core.start_from}"
-        return response
 
     def _ways(self) -> Way:
         """Return what finds the travel left from the last configuration; raises RequestError where there is none."""
@@ -241,6 +227,10 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             report.add(diagnostics.WARN, f"{left:.2g} s to a singular {WHAT} at the present speed")
         if amplification > self.settings["amplification_warning"]:
             report.add(diagnostics.WARN, f"close to a singular {WHAT}: amplification {amplification:.3g}")
+
+
+def _next_start(core: ClosedLoopCore) -> str:
+    return f"the next state is followed from the start: {core.start_from}"
 
 
 def residuals(core: ClosedLoopCore, answer: LoopAnswer) -> dict[str, str]:

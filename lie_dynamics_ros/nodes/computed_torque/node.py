@@ -22,10 +22,9 @@ from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
-from ...ros.node.robot_node import ROBOT_SETTINGS
+from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.side_node import SideNode
 from ...ros.node.spinning import run
-from ...ros.node.tree_node import TreeNode
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import (
     EffortCommands,
@@ -70,7 +69,7 @@ SETTINGS = (
 )
 
 
-class ComputedTorqueNode(TreeNode[ComputedTorqueCore]):
+class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     """Joint states and trajectories in, joint efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -273,13 +273,10 @@ class ContactCore(RobotCore):
 
     @property
     def uses_effort(self) -> bool:
-        """Whether states need measured efforts."""
+        """Whether states need measured efforts, and are refused without."""
         return True
 
-    @property
-    def needs_effort(self) -> bool:
-        """Whether states without them are refused."""
-        return True
+    needs_effort = uses_effort
 
     def set_options(self, options: ContactOptions) -> None:
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""

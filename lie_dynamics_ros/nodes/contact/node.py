@@ -21,7 +21,6 @@ from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.identification import PayloadEstimate
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
-from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import JointEfforts, JointOutput
@@ -120,7 +119,7 @@ class PayloadServices:
 SETTINGS = (*ROBOT_SETTINGS, *CONTACT_SETTINGS)
 
 
-class ContactNode(TreeNode[ContactCore]):
+class ContactNode(RobotNode[ContactCore]):
     """Joint states with efforts in, contacts out."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -20,9 +20,8 @@ from ...core.robot_options import RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
-from ...ros.node.robot_node import ROBOT_SETTINGS
+from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
-from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointOutput
@@ -55,7 +54,7 @@ SETTINGS = (
 )
 
 
-class HybridDynamicsNode(TreeNode[HybridDynamicsCore]):
+class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
     """Joint states and a command in, joint accelerations and efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:

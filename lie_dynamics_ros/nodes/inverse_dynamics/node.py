@@ -17,9 +17,8 @@ from ...core.joint_mapping import JointMatch
 from ...core.robot_options import EFFORT_SETTINGS, RobotOptions
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
-from ...ros.node.robot_node import ROBOT_SETTINGS
+from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
-from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
@@ -43,7 +42,7 @@ SETTINGS = (
 )
 
 
-class InverseDynamicsNode(TreeNode[InverseDynamicsCore]):
+class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
     """Joint states in, joint efforts out."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -177,18 +177,18 @@ class StewartPoseCore:
         A start pose counts from the next start on. Raises ParameterError where tracking cannot start from it.
         """
         other = copy.copy(self)
-        other.set_options(options)
+        other.options, other.begins = options, StartPose.of(self.platform, options)
+        other.go_on()
         return other
 
-    def set_options(self, options: StewartPoseOptions) -> None:
-        """Go on from here with other options; changes nothing in place."""
-        begins = StartPose.of(self.platform, options)
+    def go_on(self) -> None:
+        """Go on with the options as they are now; changes nothing in place."""
+        options = self.options
         try:
             if len(options.start_pose) == 7:
                 tracker_at(self.platform, numbers_to_matrix(options.start_pose))
         except LieDynamicsError as error:
             raise ParameterError(f"start_pose: {error}") from error
-        self.options, self.begins = options, begins
         if self.tracked is None or self._tracker is None:
             self.forget()
         else:

@@ -28,7 +28,7 @@ from ...lie_dynamics.stewart import (
 from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.fusion.result import DISAGREES
 from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
-from .core import StartPose, StewartPoseCore, StewartPoseOptions, any_pose, level_pose
+from .core import StewartPoseCore, StewartPoseOptions, any_pose, level_pose
 
 # Legs are not accepted merely because they agree again with an estimate that has become vague meanwhile.
 
@@ -385,11 +385,10 @@ class FusingCore(StewartPoseCore):
         self.times.forget_readings()
         self._estimate = _Estimate()
 
-    def set_options(self, options: StewartPoseOptions) -> None:
-        """Go on near here with other options; changes nothing in place."""
-        self.options, self.begins = options, StartPose.of(self.platform, options)
+    def go_on(self) -> None:
+        """Go on near here with the options as they are now; changes nothing in place."""
         self._gate = copy.deepcopy(self._gate)
-        self._gate.noise = _leg_noise(options)
+        self._gate.noise = _leg_noise(self.options)
         if self.tracked is None:
             self._good = self.begins.pose
         elif not self.lost:

@@ -30,7 +30,7 @@ from ...ros.model.platform_loading import (
     load_any_platform,
     load_sensors,
 )
-from ...ros.node.answering_node import AnsweringNode
+from ...ros.node.answering_node import AnsweringNode, answer_reset
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -77,7 +77,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             self.listen(Temperature, "leg_temperature", self._on_temperature, qos.EVENT_INPUT)
         self._leg_topics = LegTopics(self)
         self._markers = StewartMarkers(self)
-        self.create_service(Trigger, "~/reset", self._reset)
+        self.create_service(Trigger, "~/reset", lambda _, response: answer_reset(self, response, _next_start))
         self.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
         for type_name, name, answer in (
             ("StewartForwardKinematics", "~/forward_kinematics", forward_kinematics),
@@ -206,15 +206,6 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     # Services.
 
-    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        core = self.core
-        if core is None:
-            response.success, response.message = False, "the node is not configured"
-            return response
-        self.restart()
-        response.success, response.message = True, f"the next leg lengths are followed from the {core.begins.source}"
-        return response
-
     def _ways(self) -> Way:
         """Return what finds the travel left from the pose tracked last; raises MessageError where there is none."""
         core = self.require_core()
@@ -272,6 +263,10 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             report.add(diagnostics.WARN, "no home pose was given: tracking started from a level pose, assumed")
         if self.inputs.take_without_rates():
             report.add(diagnostics.WARN, "leg rates are absent or not finite: no twist")
+
+
+def _next_start(core: StewartPoseCore) -> str:
+    return f"the next leg lengths are followed from the {core.begins.source}"
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -13,7 +13,6 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 
 from ...core.arrays import Array
-from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import OffsetPlatform, RotaryPlatform, TrackedPose
 from ...lie_dynamics.stewart.geometry.any_platform import Platform, points_of
 from ...ros.outputs import diagnostics
@@ -147,7 +146,7 @@ class FusedOutputs:
 
     def __init__(self, outputs: PoseOutputs, certainty: Certainty, log: Logger) -> None:
         self._outputs, self._certainty, self._log = outputs, certainty, log
-        self._faults, self._quaternion = "", np.zeros(4)
+        self._faults = ""
 
     def publish(self, answer: FusedAnswer, faults: str, stamp: Time) -> None:
         """Publish an estimate without the sensors that have `faults`; raises MessageError where it is not good."""
@@ -159,12 +158,7 @@ class FusedOutputs:
         if answer.refusal is not None:
             raise answer.refusal
         outputs.covariance_matrix[0] = fused.covariance[np.ix_(LINEAR_FIRST, LINEAR_FIRST)]
-        pose = fused.pose
-        quaternion = so3.to_quaternion(pose[:3, :3])
-        if quaternion @ self._quaternion < 0.0:
-            quaternion = -quaternion
-        self._quaternion = quaternion
-        outputs.publish_pose(pose[:3, 3].tolist(), quaternion.tolist(), stamp)
+        outputs.publish_matrix(fused.pose, stamp)
         if outputs.twist_wanted:
             outputs.publish_twist(fused.twist, np.eye(3), stamp)
 

@@ -17,9 +17,8 @@ from std_srvs.srv import Trigger
 from ...core.arrays import Array
 from ...core.errors import NodeError, RequestError
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
-from ...ros.node.robot_node import ROBOT_SETTINGS
+from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
 from ...ros.node.spinning import run
-from ...ros.node.tree_node import TreeNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import WrenchOutput
@@ -30,7 +29,7 @@ from .core import TOOL_WRENCH_SETTINGS, ToolAnswer, ToolWrenchCore, ToolWrenchOp
 SETTINGS = (*ROBOT_SETTINGS, *TOOL_WRENCH_SETTINGS)
 
 
-class ToolWrenchNode(TreeNode[ToolWrenchCore]):
+class ToolWrenchNode(RobotNode[ToolWrenchCore]):
     """Joint states and readings in, contact wrenches out."""
 
     def __init__(self, **kwargs: Any) -> None:

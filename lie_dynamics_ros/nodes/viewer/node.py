@@ -30,7 +30,8 @@ from ...ros.inputs.publishers import MOST_COUNTED, subscribe
 from ...ros.model.model_loading import FRAME_PREFIX, JOINT_PREFIX, load_model
 from ...ros.model.platform_loading import PLATFORM_SETTINGS, load_platform
 from ...ros.model.robot_description import locate
-from ...ros.node.described_node import DESCRIPTION_SETTINGS, DescribedNode
+from ...ros.node.description_source import DESCRIPTION_SETTINGS, DescriptionSource
+from ...ros.node.managed_node import ManagedNode
 from ...ros.node.real_time import AS_STARTED
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -160,7 +161,7 @@ UNWATCHED_PERIOD = 1.0
 """Time between pictures while nobody looks [s]: who comes sees one at once."""
 
 
-class ViewerNode(DescribedNode):
+class ViewerNode(ManagedNode):
     """Everything in, nothing out but a page. Shows what there is, and waits for the rest."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -172,7 +173,8 @@ class ViewerNode(DescribedNode):
         self._drops: Counter[str] = Counter()
         self._told, self._problem, self._pictures = 0, "", 0
         self._drawn = self._traced = -np.inf
-        super().__init__("viewer", SETTINGS, **kwargs)
+        super().__init__("viewer", (*DESCRIPTION_SETTINGS, *SETTINGS), **kwargs)
+        self._source = DescriptionSource(self, self._build, self._use)
         for source in EFFORT_SOURCES:
             topic = source if source == "joint_states" else f"{source}/joint_efforts"
             subscribe(self, JointState, topic, partial(self._keep, source), qos.STREAM_INPUT)
@@ -194,7 +196,7 @@ class ViewerNode(DescribedNode):
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply what may change while pictures are drawn."""
-        super().settings_changed(names)
+        self._source.settings_changed(names)
         if self._core is not None:
             self._core.options = self._options()
 
@@ -203,21 +205,21 @@ class ViewerNode(DescribedNode):
 
     def can_configure(self) -> bool:
         """Return whether a robot that is known by now has been made; there need not be one."""
-        return (self._from_topic and self._published is None) or super().can_configure()
+        return self._source.missing or self._source.ready()
 
     def configure(self) -> None:
         """Read the platform, and the robot where it is known by now."""
         self._core = ViewerCore(self._options(), load_platform(self.settings["platform"], self.get_logger()))
-        if not self._from_topic or self._published is not None:
-            super().configure()
+        if not self._source.missing:
+            self._source.configure()
 
-    def build(self, description: str, values: Mapping[str, Any]) -> Robot:
+    def _build(self, description: str, values: Mapping[str, Any]) -> Robot:
         """Make a robot of URDF text, with its shapes; raises with the reason."""
         model = load_model(description, {**values, **AS_DESCRIBED}, self.get_logger())
         shapes, problems = shapes_of(description, model, MeshReader(locate))
         return Robot(model.with_joint_prefix(values["joint_prefix"]), shapes, problems)
 
-    def use(self, robot: Robot) -> None:
+    def _use(self, robot: Robot) -> None:
         """Show this robot from now on."""
         if self._core is not None:
             self._core.use(robot)
@@ -247,10 +249,6 @@ class ViewerNode(DescribedNode):
     def cleanup(self) -> None:
         """Let go of robot and platform."""
         self._core = None
-
-    def hears(self) -> bool:
-        """Tell that the node needs to hear nothing."""
-        return True
 
     # Messages. States may come a thousand times a second: they are read when a picture is drawn.
 
@@ -314,8 +312,8 @@ class ViewerNode(DescribedNode):
             return
         self._drawn = now
         self._pictures += 1
-        topic = self._subscription.topic_name
-        page.draw(picture, f"waiting for a robot description on {topic}", core.options.covariance_scale)
+        waiting_for = f"waiting for a robot description on {self._source.topic.name}"
+        page.draw(picture, waiting_for, core.options.covariance_scale)
         if now - self._traced >= TRACE_PERIOD:
             self._traced = now
             page.trace(picture)
@@ -324,7 +322,7 @@ class ViewerNode(DescribedNode):
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
-        super().describe(report, period)
+        self._source.describe(report)
         values, page = report.values, self._page
         values["page"] = "closed" if page is None else page.url
         values["watchers"] = 0 if page is None else page.watchers

@@ -258,13 +258,13 @@ class PartialStates:
             missing = np.isnan(position)
         if missing.any():
             where = "the message" if len(self._parts) == 1 else "all messages"
-            raise MessageError("missing joints", f"joints missing from {where}: {self._of(missing)}")
+            raise MessageError("missing joints", f"joints missing from {where}: {_of(self._names, missing)}")
         old = np.abs(times) * 1e9 > (self.age_limit or np.inf)
         if old.any():
             worst = float(np.abs(times).max())
             raise MessageError(
                 "joints too old",
-                f"{self._of(old)} were told {worst:.3f} s before or after the others; "
+                f"{_of(self._names, old)} were told {worst:.3f} s before or after the others; "
                 f"joint_age_limit is {self.age_limit * 1e-9:g} s",
             )
         return position, velocity, effort
@@ -279,5 +279,6 @@ class PartialStates:
                 followers.append(self._names[joint])
         self.followers = tuple(followers)
 
-    def _of(self, some: NDArray[np.bool_]) -> str:
-        return ", ".join(name for name, is_one in zip(self._names, some.tolist(), strict=True) if is_one)
+
+def _of(names: Sequence[str], some: NDArray[np.bool_]) -> str:
+    return ", ".join(name for name, is_one in zip(names, some.tolist(), strict=True) if is_one)

@@ -56,9 +56,13 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         super().__init__(name, settings, **kwargs)
         self.worker = self.own(Worker())
         self.offers = Services(self)
+        self.open_inputs()
         self.stream = StateStream(self, self._on_state, self.restart, self.STATES, self.QUALITY)
 
     # For subclasses to fill in.
+
+    def open_inputs(self) -> None:
+        """Subscribe to what must be heard before states."""
 
     @abstractmethod
     def read_options(self, values: Mapping[str, Any]) -> Any:
@@ -158,3 +162,14 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         super().describe(report, period)
         self.stream.describe(report, period)
         self.offers.describe(report)
+
+
+def answer_reset(node: AnsweringNode[Any], response: Any, then: Callable[[Any], str]) -> Any:
+    """Let a node begin afresh; fill in the response of a std_srvs/Trigger with ``then(core)``, what comes next."""
+    core = node.core
+    if core is None:
+        response.success, response.message = False, "the node is not configured"
+        return response
+    node.restart()
+    response.success, response.message = True, then(core)
+    return response

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -13,22 +12,23 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from ...core.errors import RequestError
-from ...core.frame_names import link_of
+from ...core.frame_names import check_prefix, link_of
 from ...core.robot_core import RobotCore
 from ...core.robot_options import MODEL_SETTINGS, Payload, RobotOptions
 from ...core.robot_state import RobotState
 from ...core.setting import Setting
-from ..inputs.base_input import BASE_SETTINGS, IMU_SETTINGS, BaseInput, ImuInput
+from ...lie_dynamics import JointFriction, Model
+from ..inputs.base_input import BASE_SETTINGS, IMU_SETTINGS, BaseInput, ImuInput, check_base
 from ..inputs.robot_inputs import INPUT_SETTINGS, NAMED, RobotInputs
 from ..inputs.state_stream import TOPICS
-from ..model.model_loading import FRAME_PREFIX, MODEL_SOURCE_SETTINGS
+from ..model.model_loading import FRAME_PREFIX, MODEL_SOURCE_SETTINGS, load_base, load_friction, load_model
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
 from ..wire import qos
 from ..wire.messages import wrench_to_array
 from .answering_node import ANSWER_SETTINGS, AnsweringNode
-from .described_node import DescribedNode
+from .description_source import DESCRIPTION_SETTINGS, DescriptionSource
 
 ROBOT_SETTINGS = (
     Setting(
@@ -57,20 +57,23 @@ ROBOT_SETTINGS = (
 Core = TypeVar("Core", bound=RobotCore)
 
 
-class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
-    """Joint states in, answers out; subclasses fill in `read_options`, `build`, `outputs` and `publish`.
+class RobotNode(AnsweringNode[Core], Generic[Core]):
+    """Joint states in, answers out; subclasses fill in `read_options`, `make_core`, `outputs` and `publish`.
 
     Attributes
     ----------
     core : RobotCore or None
     inputs : RobotInputs or None
+    source : DescriptionSource
+        Of the robot.
     """
 
     inputs: RobotInputs | None
+    source: DescriptionSource
 
     def __init__(self, name: str, settings: tuple[Setting, ...], **kwargs: Any) -> None:
         self._gripped = False
-        super().__init__(name, settings, **kwargs)
+        super().__init__(name, (*DESCRIPTION_SETTINGS, *settings), **kwargs)
         self.listen(Bool, "~/gripped", self._on_gripped)
         self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
@@ -78,9 +81,25 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
 
     # For subclasses to fill in.
 
-    @abstractmethod
+    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> Core:
+        """Prepare everything for a robot; raises with the reason where that cannot be done. Changes nothing else."""
+        raise NotImplementedError
+
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, Core]:
-        """Prepare the dynamics of this robot; raises with the reason where that cannot be done."""
+        """Prepare the dynamics of this robot, a tree unless a subclass knows more; raises with the reason."""
+        prefix = values["joint_prefix"]
+        check_prefix(values["frame_prefix"])
+        joints = [prefix + joint for joint in values["joints"] if joint]
+        model = load_model(description, values, self.get_logger())
+        friction = load_friction(description, values, model)
+        options: RobotOptions = self.options_of(values)
+        Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
+        model = model.with_joint_prefix(prefix)
+        core = self.make_core(model, options, friction)
+        base = load_base(description, values, model) if check_base(values) else None
+        if base is not None:
+            core.mount_on(base)
+        return RobotInputs(model, joints, base), core
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint, if there are any."""
@@ -131,6 +150,23 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
 
     # Configuration.
 
+    def open_inputs(self) -> None:
+        """Subscribe to the robot's description."""
+        self.source = DescriptionSource(self, self.build, self.use)
+
+    def can_configure(self) -> bool:
+        """Return whether the robot has been made, see `DescriptionSource.ready`."""
+        return self.source.ready()
+
+    def configure(self) -> None:
+        """Use the robot that is described; raises with the reason where that is not possible."""
+        super().configure()
+        self.source.configure()
+
+    def hears(self) -> bool:
+        """Return whether the node hears states, and has a description or needs none from the topic."""
+        return super().hears() and not self.source.missing
+
     def options_of(self, values: Mapping[str, Any]) -> RobotOptions:
         """Make options of parameter values, without the payload where it is not held; raises ParameterError."""
         held = values["payload_when"] == "always" or self._gripped
@@ -146,6 +182,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""
         super().settings_changed(names)
+        self.source.settings_changed(names)
         if self.core is not None:
             self.serve(self.inputs, self.core)
 
@@ -237,6 +274,7 @@ class RobotNode(AnsweringNode[Core], DescribedNode, Generic[Core]):
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
+        self.source.describe(report)
         super().describe(report, period)
         report.parts.append(lambda: self._describe_robot(report))
 

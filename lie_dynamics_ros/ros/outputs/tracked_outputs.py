@@ -18,6 +18,7 @@ from ...core.errors import NodeError
 from ...core.tracking import Tracked
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.travel import Ways
+from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import TrackingStatus, TravelLeft
 from ...lie_dynamics.stewart.geometry.workspace import AXES, travel_left
 from ..wire import qos
@@ -175,6 +176,7 @@ class PoseOutputs:
         covariance = np.zeros(36)
         self.covariance_matrix, self._covariance = covariance.reshape(1, 6, 6), memoryview(covariance)
         self._messages = _PoseMessages("", "", self.tf)
+        self._quaternion = np.zeros(4)
 
     def set_frames(self, base: str, moving: str) -> None:
         """Make the messages for the pose of the frame ``moving`` in the frame ``base``."""
@@ -203,6 +205,12 @@ class PoseOutputs:
             messages.transform.header.stamp = stamp
             fill_transform(messages.transform.transform, position, quaternion)
             self._tf.send(messages.tf)
+
+    def publish_matrix(self, pose: Array, stamp: Time) -> None:
+        """Publish a pose (4, 4) as `publish_pose` does; the sign of its quaternion is that of the one before."""
+        quaternion = so3.to_quaternion(pose[:3, :3])
+        self._quaternion = -quaternion if quaternion @ self._quaternion < 0.0 else quaternion
+        self.publish_pose(pose[:3, 3].tolist(), self._quaternion.tolist(), stamp)
 
     @property
     def twist_wanted(self) -> bool:

@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter, get_parameter_value
 from test_parameter_files import NODES
 
 from lie_dynamics_ros.core.errors import ParameterError
-from lie_dynamics_ros.ros.node.described_node import same_robot
+from lie_dynamics_ros.ros.node.description_source import same_robot
 
 
 @pytest.fixture(scope="module", params=NODES)

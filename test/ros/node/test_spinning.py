@@ -200,7 +200,7 @@ def test_a_signal_that_repeats_the_wish_while_the_interpreter_ends_is_not_heard(
 WAITS = """
 import os, signal, sys
 from lie_dynamics_ros.nodes.inverse_dynamics.node import InverseDynamicsNode
-from lie_dynamics_ros.ros.node import described_node
+from lie_dynamics_ros.ros.node import description_source
 from lie_dynamics_ros.ros.node.spinning import run
 
 class Node(InverseDynamicsNode):
@@ -208,7 +208,7 @@ class Node(InverseDynamicsNode):
         super().__init__()
         self.create_timer(0.01, self.trigger_configure)
 
-described_node.take_message = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+description_source.take_message = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
 sys.exit(run(Node, sys.argv))
 """
 
