@@ -22,6 +22,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ...core.arrays import Array
 from ...core.errors import TRAJECTORIES, MessageError
+from ..workarounds import enabled
 from .messages import nanoseconds
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ class StateDecoder:
 
     def __init__(self) -> None:
         self._layouts: list[StateLayout] = []
+        self._most = LAYOUTS if enabled() else 0
 
     def decode(self, data: bytes) -> tuple[JointState, Time, int]:
         """Return the state, its time stamp, and that as a number [ns]; all may be filled again by the next call.
@@ -205,8 +207,8 @@ class StateDecoder:
             raise MessageError("malformed", f"this is no serialized JointState: {error}") from error
         layout = StateLayout(message, data[:HEAD])
         # Whatever is laid out otherwise, as by a machine with another byte order, is always left to rclpy.
-        if data.startswith(PLAIN_CDR) and layout.holds(data) and layout.read(data) is not None:
-            if len(self._layouts) == LAYOUTS:
+        if self._most and data.startswith(PLAIN_CDR) and layout.holds(data) and layout.read(data) is not None:
+            if len(self._layouts) == self._most:
                 self._layouts.clear()
             self._layouts.append(layout)
         return message, layout.stamp, nanoseconds(layout.stamp)
@@ -275,7 +277,7 @@ def decode_trajectory(data: bytes) -> TrajectoryFields:
     MessageError
         It is none, or its points differ in what they carry.
     """
-    if not data.startswith(PLAIN_CDR) or len(data) < SMALLEST:
+    if not (enabled() and data.startswith(PLAIN_CDR)) or len(data) < SMALLEST:
         if len(data) < SMALLEST:  # a head alone can crash the deserializer of Fast DDS, and with it the process
             raise MessageError("malformed", f"this is no serialized JointTrajectory, it has {len(data)} bytes only")
         try:

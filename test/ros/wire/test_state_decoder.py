@@ -16,6 +16,7 @@ from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.ros.wire import serialized as state_decoder
 from lie_dynamics_ros.ros.wire.messages import nanoseconds
 from lie_dynamics_ros.ros.wire.serialized import LAYOUTS, SMALLEST_STATE, StateDecoder
+from lie_dynamics_ros.ros.workarounds import SWITCH
 
 
 def make(names=("a", "bcd", "efghijkl"), frame="", seed=1, velocity=True, effort=True, **fields):
@@ -71,6 +72,15 @@ def test_reads_what_rclpy_reads_and_leaves_only_the_first_to_it(case, slow):
         assert plain(message) == plain(deserialize_message(data, JointState))
         assert stamp is message.header.stamp and time == nanoseconds(stamp)
     assert len(slow) == 1
+
+
+def test_leaves_all_of_them_to_rclpy_where_workarounds_are_switched_off(monkeypatch, slow):
+    monkeypatch.setenv(SWITCH, "0")
+    decoder = StateDecoder()
+    for seed in range(1, 5):
+        data = serialize_message(make(seed=seed))
+        assert plain(decoder.decode(data)[0]) == plain(deserialize_message(data, JointState))
+    assert len(slow) == 4
 
 
 def test_tells_states_of_several_publishers_apart(slow):

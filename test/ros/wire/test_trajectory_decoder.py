@@ -10,6 +10,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.ros.wire.serialized import FIELDS, decode_trajectory, fields_of, header_of
+from lie_dynamics_ros.ros.workarounds import SWITCH
 
 RNG = np.random.default_rng(0)
 
@@ -49,6 +50,11 @@ def test_is_what_rclpy_reads(size, frame):
         for count in (0, 1, 2, 5):
             names = ["x" * (k + 1) for k in range(size)]
             check(message(count, [size * has for has in carried], names, frame))
+
+
+def test_rclpy_reads_it_where_workarounds_are_switched_off(monkeypatch):
+    monkeypatch.setenv(SWITCH, "0")
+    check(message(5, [3, 3, 0, 0], ["a", "b", "c"]))
 
 
 def test_points_that_differ_are_refused_by_name_and_length():
