@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from lie_dynamics_ros.ros.node.real_time import apply_real_time, usual_scheduling
+from lie_dynamics_ros.ros.node.process import apply_real_time, usual_scheduling
 
 from ..results import Figure, at_least, at_most
 from .node_round_trip import RATE, TURN

@@ -14,7 +14,7 @@ from typing import Any
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from lie_dynamics_ros.ros.node.real_time import REAL_TIME_SETTINGS
+from lie_dynamics_ros.ros.node.process import REAL_TIME_SETTINGS
 from lie_dynamics_ros.ros.node.spinning import run as run_node
 from lie_dynamics_ros.ros.wire import qos
 

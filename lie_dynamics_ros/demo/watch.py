@@ -14,7 +14,7 @@ import rclpy
 from rclpy.executors import Executor
 from rclpy.signals import SignalHandlerOptions
 
-from ..ros.node.real_time import apply_real_time, usual_scheduling
+from ..ros.node.process import apply_real_time, usual_scheduling
 from ..ros.node.spinning import make_executor
 from . import interruption
 from .errors import ShortfallError

@@ -24,8 +24,8 @@ from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError, Model
 from ...lie_dynamics.control.kernels.signals import LARGEST
 from ...lie_dynamics.lie import se3
+from ...ros.inputs.joint_states import IMPLAUSIBLE
 from ...ros.inputs.robot_inputs import INPUT_SETTINGS, RobotInputs
-from ...ros.inputs.state_reader import IMPLAUSIBLE
 from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS, format_of, load_friction, load_mechanism, load_model
 from ...ros.model.robot_description import read_description
 from .core import ComputedTorqueCore

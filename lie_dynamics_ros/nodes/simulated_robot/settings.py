@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.robot_options import MODEL_SETTINGS
 from ...core.setting import Setting, per_joint
 from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS
-from ...ros.node.real_time import AS_STARTED
+from ...ros.node.process import AS_STARTED
 
 SIMULATION_MODES = ("motion", "dynamics")
 STARTS = ("middle", "initial_position")

@@ -31,7 +31,7 @@ from ...ros.model.platform_loading import (
     load_any_platform,
 )
 from ...ros.node.managed_node import ManagedNode
-from ...ros.node.real_time import AS_STARTED
+from ...ros.node.process import AS_STARTED
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report

@@ -17,8 +17,7 @@ from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.leg_state import LEGS, LegState
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.stewart import LegReadings, PlatformSensors
-from ...ros.inputs.partial_states import AGE_LIMIT, LONGEST_WAIT, JointGroup, PartialStates
-from ...ros.inputs.state_reader import StateFields
+from ...ros.inputs.joint_states import AGE_LIMIT, LONGEST_WAIT, JointGroup, PartialStates, StateFields
 
 if TYPE_CHECKING:
     from ...ros.node.answering_node import AnsweringNode

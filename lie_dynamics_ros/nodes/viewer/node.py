@@ -32,7 +32,7 @@ from ...ros.model.platform_loading import PLATFORM_SETTINGS, load_platform
 from ...ros.model.robot_description import locate
 from ...ros.node.description_source import DESCRIPTION_SETTINGS, DescriptionSource
 from ...ros.node.managed_node import ManagedNode
-from ...ros.node.real_time import AS_STARTED
+from ...ros.node.process import AS_STARTED
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import DROPPED, Report

@@ -11,7 +11,7 @@ from rclpy.subscription import Subscription
 
 from ..wire import qos
 from ..wire.compatibility import GID, MOST_COUNTED, UNKNOWN, tell_message_info, with_publisher
-from .partial_states import RATE_RATIO
+from .joint_states import RATE_RATIO
 
 MOST_NAMES = 1000
 """Joints that are kept of each publisher."""

@@ -23,8 +23,7 @@ from ...lie_dynamics import Model
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
 from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import first_point, read_efforts, read_rates
-from .partial_states import AGE_LIMIT, LONGEST_WAIT, PartialStates
-from .state_reader import JointStateReader
+from .joint_states import AGE_LIMIT, LONGEST_WAIT, JointStateReader, PartialStates
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState

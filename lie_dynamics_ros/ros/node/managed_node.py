@@ -33,10 +33,8 @@ from ..wire.compatibility import (
     put_off_transitions,
     refuse_impossible_transitions,
 )
-from .connectivity import END_WHEN_DEAF, ConnectivityWatchdog
-from .garbage import freeze_gc, unfreeze_gc
 from .parameters import Settings
-from .real_time import REAL_TIME_SETTINGS
+from .process import END_WHEN_DEAF, REAL_TIME_SETTINGS, ConnectivityWatchdog, freeze_gc, unfreeze_gc
 from .spinning import EXECUTORS, REST_CHECK, REST_TIME
 
 # Topics of one node: each for messages of one type, and none that it hears and publishes on.

@@ -22,10 +22,15 @@ from ...core.signals import EndSignals
 from ..wire.compatibility import events_executor
 from ..workarounds import enabled, shared_memory
 from ..workarounds.shutdown import shutdown_with_deadline
-from .connectivity import END_WHEN_DEAF, ConnectivityWatchdog, all_active
 from .domain import set_profile
-from .garbage import GarbageBetweenCallbacks
-from .real_time import request_real_time, usual_scheduling
+from .process import (
+    END_WHEN_DEAF,
+    ConnectivityWatchdog,
+    GarbageBetweenCallbacks,
+    all_active,
+    request_real_time,
+    usual_scheduling,
+)
 
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""

@@ -28,7 +28,7 @@ from ...lie_dynamics import (
     mass_matrix,
 )
 from ..wire.messages import wrench_to_array
-from .batches import Batch
+from .services import Batch
 
 if TYPE_CHECKING:
     from ..node.robot_node import RobotNode

@@ -1,13 +1,17 @@
-"""Services of a node: where the interface package is there, and never with an exception for an answer."""
+"""Services of a node, never with an exception for an answer, and requests for many states at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rclpy.node import Node
 
-from ...core.errors import NodeError, reason_of
+from ...core.arrays import Array
+from ...core.errors import NodeError, RequestError, reason_of
+from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
 from ..outputs.diagnostics import Report
 from ..wire.compatibility import BUILD_IT, INTERFACE_PACKAGE, interfaces
@@ -15,6 +19,142 @@ from .worker import Worker
 
 if TYPE_CHECKING:
     from ..node.side_node import SideNode
+
+
+# Many states at once: numbers in rows, joints (or legs) matched by name, and the way back.
+
+class Batch:
+    """The states of one request: how many, and where each wanted name stands among the columns.
+
+    Parameters
+    ----------
+    wanted : JointMapping
+        The names in the order of the library.
+    names : sequence of str
+        The names in the order of the request; none stands for those wanted, in their order.
+    count : int
+        Number of states; 0 stands for as many as ``numbers`` holds.
+    numbers : sequence of float
+        The field that every request must have.
+    limit : int
+        Largest number of states.
+    kind : str
+        What the names are names of, for errors.
+
+    Attributes
+    ----------
+    count : int
+        Number of states.
+    names : tuple of str
+        The names of the answer, in its order.
+
+    Raises
+    ------
+    RequestError
+        Names are missing or given twice, or the number of states does not fit or exceeds the limit.
+    """
+
+    def __init__(
+        self,
+        wanted: JointMapping,
+        names: Sequence[str],
+        count: int,
+        numbers: Sequence[float],
+        limit: int,
+        kind: str = "joint",
+    ) -> None:
+        names = tuple(names)
+        match = wanted.match(names or wanted.joints)
+        if not match.complete:
+            problems = []
+            if match.missing:
+                problems.append(f"{kind}s missing: {', '.join(match.missing)}")
+            if match.duplicated:
+                problems.append(f"{kind}s named more than once: {', '.join(match.duplicated)}")
+            raise RequestError(f"{'; '.join(problems)}; expected each once of {', '.join(wanted.joints)}")
+        self.columns = match.size
+        self._columns_wanted = None if match.identity else match.indices
+        known = set(wanted.joints)
+        self.names = tuple(name for name in names if name in known) or wanted.joints
+        place = {name: index for index, name in enumerate(wanted.joints)}
+        self._places = None if self.names == wanted.joints else np.array([place[name] for name in self.names])
+        self.count = count or -(-len(numbers) // self.columns)
+        if not self.count:
+            raise RequestError("no states: the request holds no positions and no count")
+        if self.count > limit:
+            raise RequestError(f"{self.count} states in one request; max_batch allows {limit}")
+
+    def read(self, field: str, values: array[float], optional: bool = False, finite: bool = True) -> Array:
+        """Return a field as rows in the wanted order, shape (count, n).
+
+        Parameters
+        ----------
+        field : str
+            Its name, for errors.
+        values : array of float
+            Row by row, one column for each name of the request.
+        optional : bool
+            Whether an empty field stands for zero.
+        finite : bool
+            Whether NaN and infinity are refused.
+
+        Raises
+        ------
+        RequestError
+            The field has the wrong size or holds what is not finite.
+        """
+        n = self.columns
+        if optional and not len(values):
+            return np.zeros((self.count, n if self._columns_wanted is None else len(self._columns_wanted)))
+        if len(values) != self.count * n:
+            raise RequestError(
+                f"{field} has {len(values)} entries; expected {self.count * n}: {self.count} x {n} names, row by row"
+            )
+        # A copy of the request's memory: the library wants arrays it could write to.
+        rows = np.array(np.frombuffer(values)).reshape(self.count, n)
+        if self._columns_wanted is not None:
+            rows = np.ascontiguousarray(rows[:, self._columns_wanted])
+        if finite:
+            bad = ~np.isfinite(rows)
+            if bad.any():
+                state, column = (int(i) for i in np.argwhere(bad)[0])
+                raise RequestError(
+                    f"{field} of {self._wanted_name(column)} in state {state} is {rows[state, column]}; "
+                    "expected a finite number"
+                )
+        return rows
+
+    def read_flags(self, field: str, values: Sequence[bool]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Return one flag for each name in the wanted order, shape (n,); none stands for all false."""
+        if not len(values):
+            return np.zeros(self.columns if self._columns_wanted is None else len(self._columns_wanted), dtype=bool)
+        if len(values) != self.columns:
+            raise RequestError(f"{field} has {len(values)} entries; expected one for each of {self.columns} names")
+        flags = np.array(values, dtype=bool)
+        return flags if self._columns_wanted is None else flags[self._columns_wanted]
+
+    def _wanted_name(self, column: int) -> str:
+        if self._places is None:
+            return self.names[column]
+        return self.names[int(np.flatnonzero(self._places == column)[0])]
+
+    def write(self, rows: Array) -> array[float]:
+        """Return rows in the wanted order, shape (count, n), as a field in the order of the answer."""
+        return to_field(rows if self._places is None else rows[..., self._places])
+
+    def write_matrices(self, matrices: Array) -> array[float]:
+        """Return matrices in the wanted order, shape (count, n, n), as a field in the order of the answer."""
+        if self._places is not None:
+            matrices = matrices[..., self._places[:, None], self._places]
+        return to_field(matrices)
+
+
+def to_field(values: Array) -> array[float]:
+    """Return numbers row by row, as a field of a message; raises RequestError where not all are finite."""
+    if not np.isfinite(values).all():
+        raise RequestError("the result is not finite: the numbers of the request are too large")
+    return array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
+
 
 Handler = Callable[[Any, Any], None]
 """Fills in a response for a request; raises `NodeError` or `LieDynamicsError` with the reason where it cannot."""

@@ -15,7 +15,7 @@ from lie_dynamics_ros.core.leg_state import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import OffsetPlatform, StewartError, TrackingStatus
 from lie_dynamics_ros.nodes.simulated_stewart.core import MotionOptions, PlatformMotion
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
-from lie_dynamics_ros.nodes.stewart_pose.settings import SETTINGS
+from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 
 RNG = np.random.default_rng(7)
 WAYS = TOP @ HOME[:3, :3].T + HOME[:3, 3] - BASE

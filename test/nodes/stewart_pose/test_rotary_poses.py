@@ -23,7 +23,7 @@ from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore, FusionOptions
-from lie_dynamics_ros.nodes.stewart_pose.settings import SETTINGS
+from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 
 SERVOS = [f"servo_{k}" for k in range(1, 7)]
 FILE = """

@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.node import connectivity
-from lie_dynamics_ros.ros.node.connectivity import INTERVAL, STUCK, ConnectivityWatchdog, networks
+from lie_dynamics_ros.ros.node import process as connectivity
 from lie_dynamics_ros.ros.node.domain import PROFILE, DomainReservation, set_profile
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.node.process import INTERVAL, STUCK, ConnectivityWatchdog, networks
 from lie_dynamics_ros.ros.outputs.diagnostics import ERROR, OK, WARN
 
 HOME = {("lo", "127.0.0.1")}

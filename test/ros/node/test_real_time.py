@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.ros.node import garbage
-from lie_dynamics_ros.ros.node.garbage import GarbageBetweenCallbacks, freeze_gc, unfreeze_gc
+from lie_dynamics_ros.ros.node import process as garbage
+from lie_dynamics_ros.ros.node.process import GarbageBetweenCallbacks, freeze_gc, unfreeze_gc
 
 ASK = """
 import json, os, sys, threading
-from lie_dynamics_ros.ros.node.real_time import apply_real_time, usual_scheduling
+from lie_dynamics_ros.ros.node.process import apply_real_time, usual_scheduling
 
 def threads():
     return [int(t) for t in os.listdir("/proc/self/task")]

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from lie_dynamics_ros.core.arrays import all_finite
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
-from lie_dynamics_ros.ros.inputs.state_reader import JointStateReader
+from lie_dynamics_ros.ros.inputs.joint_states import JointStateReader
 from lie_dynamics_ros.ros.wire.messages import (
     LINEAR_FIRST,
     fill_pose,
