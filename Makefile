@@ -8,7 +8,7 @@ export URDF DEMO_ARGS TEST_ARGS MATRIX_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
 # in which order they take the files.
 PYTEST := python -m pytest --numprocesses=auto --dist=loadscope --no-loadscope-reorder
 
-.PHONY: help setup demo test test-all pytest pytest-all matrix lint ruff imports mypy bench study fuzz soak policies dist docs clean
+.PHONY: help setup demo test test-all pytest pytest-all matrix lint ruff imports mypy bench study fuzz soak parameters policies dist docs clean
 
 help:
 	@echo 'make demo [URDF=path/to/robot.urdf]   a simulated arm under control, torques, a Stewart platform'
@@ -20,6 +20,7 @@ help:
 	@echo 'make study                            the tables and figures of the Stewart paper, beside ours'
 	@echo 'make fuzz                             random hostile input, seeded; what it finds can be replayed'
 	@echo 'make soak [HOURS=1]                   nodes at 1 kHz, disturbed for so long; a report in soak_output'
+	@echo 'make parameters                       parameter files of the nodes, from what these declare'
 	@echo 'make policies                         access control policies of the nodes for SROS 2'
 	@echo 'make dist                             the library for pip: wheel and sdist in dist, installed elsewhere and tried'
 	@echo 'make docs                             the documentation site, doc/_build/html; warnings are errors'
@@ -71,6 +72,9 @@ fuzz:
 
 soak:
 	@$(IN_ENV) sh -c 'PYTHONPATH=test exec python -m soak --hours "$${HOURS:-1}" $$SOAK_ARGS'
+
+parameters:
+	@$(IN_ENV) python -m lie_dynamics_ros.nodes.parameters --write config
 
 policies:
 	@$(IN_ENV) python -m lie_dynamics_ros.nodes.policies config/policies

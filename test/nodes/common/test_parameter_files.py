@@ -10,7 +10,7 @@ from node_robots import ARM
 
 from lie_dynamics_ros.nodes.interfaces import COMMON as EVERY_NODE
 from lie_dynamics_ros.nodes.interfaces import INTERFACES
-from lie_dynamics_ros.nodes.parameters import main, node_settings, parameter_table
+from lie_dynamics_ros.nodes.parameters import main, node_settings, parameter_file, parameter_table
 from lie_dynamics_ros.ros.node.parameters import make_descriptor
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,7 +29,9 @@ def test_nodes_that_command_nothing_real_leave_real_time_to_others():
 
 @each_node
 def test_the_parameter_file_gives_every_default(name):
-    content = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
+    text = (ROOT / "config" / f"{name}.yaml").read_text()
+    assert text == parameter_file(name), "make parameters"
+    content = yaml.safe_load(text)
     assert content["/**"][name]["ros__parameters"] == {setting.name: setting.default for setting in NODES[name]}
 
 
@@ -60,6 +62,11 @@ def test_every_number_has_a_range_that_descriptor_and_table_give(name):
         (row,) = [line for line in table if line.startswith(f"| `{setting.name}` |")]
         ranges = re.findall(r"Range: (-?[\d.]+(?:e-?\d+)?) to (-?[\d.]+(?:e-?\d+)?)\.", row)
         assert (setting.low, setting.high) in [(float(low), float(high)) for low, high in ranges], row
+
+
+def test_files_of_all_nodes_are_written_into_a_folder(tmp_path):
+    assert main(["--write", str(tmp_path)]) == 0
+    assert {file.stem for file in tmp_path.iterdir()} == set(NODES)
 
 
 def test_tables_are_printed_by_the_names_of_nodes(capsys):
