@@ -183,7 +183,7 @@ class DescriptionSource:
     def __init__(
         self, node: ManagedNode, build: Callable[[str, Mapping[str, Any]], Any], use: Callable[[Any], None]
     ) -> None:
-        self._node, self._build, self._use = node, build, use
+        self._node, self.build, self._use = node, build, use
         self._used: str | None = None  # the text from the topic that the robot at hand was made of
         self._job: Job | None = None
         self._poll: Timer | None = None
@@ -205,7 +205,7 @@ class DescriptionSource:
 
         def build() -> Any:
             most = values["max_description_size"]
-            return self._build(read_description(values["robot_description"], most) if text is None else text, values)
+            return self.build(read_description(values["robot_description"], most) if text is None else text, values)
 
         return Job((text, values), build)
 

@@ -119,14 +119,14 @@ def test_the_robot_before_answers_while_another_is_made(bench, make):
     node, answers = make(allow_robot_change=True)
     bench.publish_description(ARM)
     assert_arm_answers(bench, answers)
-    begun, go_on, build = threading.Event(), threading.Event(), node.build
+    begun, go_on, build = threading.Event(), threading.Event(), node.source.build
 
     def slow(description, values):
         begun.set()
         assert go_on.wait(60)
         return build(description, values)
 
-    node.build = slow
+    node.source.build = slow
     bench.send_until(lambda: bench.publish_description(pendulum()), begun.is_set, "the robot to be made")
     bench.publish_description(pendulum(effort=50.0))  # when the first is ready, it is not the last any more
     for _ in range(50):
