@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -26,7 +25,7 @@ from ...lie_dynamics import LieDynamicsError
 from ...ros.inputs.commands import read_effort_array, read_named_efforts, read_point
 from ...ros.model.model_loading import load_friction, load_model
 from ...ros.model.robot_description import read_description
-from ...ros.node.managed_node import ManagedNode
+from ...ros.node.managed_node import ManagedNode, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -141,7 +140,7 @@ class SimulatedRobot(ManagedNode):
         ):
             self.listen(type_, topic, self._receiver(read), qos.STREAM_INPUT)
         self.create_service(Trigger, "~/reset", self._on_reset)
-        self._timer = None
+        self._ticker = Ticker(self)
 
     # Configuration.
 
@@ -193,8 +192,7 @@ class SimulatedRobot(ManagedNode):
         """Begin to move."""
         self._restart()
         step = self._simulate if self._simulation is not None else self._step
-        period = 1.0 / self.settings["rate"]
-        self._timer = self.create_timer(period, step, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._ticker.start(1.0 / self.settings["rate"], step)
         self.get_logger().info(f"publishing joint states of {self._robot}")
 
     def _restart(self) -> None:
@@ -209,7 +207,7 @@ class SimulatedRobot(ManagedNode):
 
     def time_source_changed(self) -> None:
         """Go on by the other clock."""
-        if self._timer is not None and self._clock_publisher is None:
+        if self._ticker.running and self._clock_publisher is None:
             passed = 0.0 if self._simulation is None else self._simulation.time
             self._begun = _Beginning(
                 self.get_clock().now().nanoseconds - round(passed * 1e9),
@@ -218,9 +216,7 @@ class SimulatedRobot(ManagedNode):
 
     def deactivate(self) -> None:
         """Stop moving."""
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-            self._timer = None
+        self._ticker.stop()
 
     def cleanup(self) -> None:
         """Let go of the robot."""
@@ -307,7 +303,7 @@ class SimulatedRobot(ManagedNode):
     def _receiver(self, read: Callable[[Any, JointMapping], JointCommand]) -> Callable[[Any], None]:
         def receive(message: Any) -> None:
             simulation = self._simulation
-            if simulation is None or self._timer is None:
+            if simulation is None or not self._ticker.running:
                 return
             try:
                 simulation.tell(*read(message, self._joints))
@@ -327,7 +323,7 @@ class SimulatedRobot(ManagedNode):
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Begin again at the start."""
-        if self._timer is None:
+        if not self._ticker.running:
             response.message = "the node is not active"
             return response
         self._restart()

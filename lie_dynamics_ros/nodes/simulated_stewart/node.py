@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import Trigger
 
@@ -30,7 +29,7 @@ from ...ros.model.platform_loading import (
     legs_of,
     load_any_platform,
 )
-from ...ros.node.managed_node import ManagedNode
+from ...ros.node.managed_node import ManagedNode, Ticker
 from ...ros.node.process import AS_STARTED
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -133,8 +132,8 @@ class SimulatedStewart(ManagedNode):
         self._last = 0  # time of the last step [ns]
         self._published = self._reported = 0
         self._refused = ""
-        self._timer = None
         super().__init__("simulated_stewart", SETTINGS, **kwargs)
+        self._ticker = Ticker(self)
         self._states = Output(self, JointState, "joint_states")
         self._poses = Output(self, PoseStamped, "~/true_pose")
         self._twists = Output(self, TwistStamped, "~/true_twist")
@@ -196,16 +195,12 @@ class SimulatedStewart(ManagedNode):
     def activate(self) -> None:
         """Begin to move, or go on."""
         self._last = self.get_clock().now().nanoseconds
-        self._timer = self.create_timer(
-            1.0 / self.settings["rate"], self._step, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._ticker.start(1.0 / self.settings["rate"], self._step)
         self.get_logger().info(f"publishing leg lengths of {frames_of(self.settings)[1]}")
 
     def deactivate(self) -> None:
         """Stop."""
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-            self._timer = None
+        self._ticker.stop()
 
     def cleanup(self) -> None:
         """Let go of the platform."""

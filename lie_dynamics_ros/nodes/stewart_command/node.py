@@ -26,7 +26,7 @@ from ...lie_dynamics.stewart.command import LegSetpoints
 from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 from ...ros.inputs.publishers import Publishers, subscribe
 from ...ros.model.platform_loading import PLATFORM_SETTINGS, check_platform_settings, frames_of, legs_of, load_legs
-from ...ros.node.managed_node import ManagedNode
+from ...ros.node.managed_node import ManagedNode, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -228,13 +228,13 @@ class StewartCommandNode(ManagedNode):
         self.legs: tuple[str, ...] = ()
         self.reader: TargetReader | None = None
         self._platform: PointJointed | None = None
-        self._timer = None
         self.heard = self._ticked = -np.inf
         self._told: tuple[str, str] = ("", "")
         self.refused = ""
         self._reported = 0
         super().__init__("stewart_command", SETTINGS, **kwargs)
         self.planner, self.rider = self.own(Planner(self._now)), CueingInput(self.get_logger())
+        self._ticker = Ticker(self)
         self._outputs = SetpointOutputs(self, "~/leg_commands")
         self._phases = self.create_publisher(String, "~/phase", qos.DESCRIPTION)
         self.states = LegStates(self, self._on_lengths)
@@ -288,12 +288,7 @@ class StewartCommandNode(ManagedNode):
         self._tell_phase()
 
     def _begin_ticks(self) -> None:
-        self._timer = self.create_timer(1.0 / self.settings["rate"], self._tick, clock=self.waiting_clock())
-
-    def _end_ticks(self) -> None:
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-            self._timer = None
+        self._ticker.start(1.0 / self.settings["rate"], self._tick, self.waiting_clock())
 
     def _now(self) -> float:
         return self.waiting_time()  # another function once `use_sim_time` changes
@@ -301,13 +296,13 @@ class StewartCommandNode(ManagedNode):
     def time_source_changed(self) -> None:
         """Tick by the other clock, and wait for leg lengths anew."""
         self._ticked, self.heard = -np.inf, self.waiting_time()
-        if self._timer is not None:
-            self._end_ticks()
+        if self._ticker.running:
+            self._ticker.stop()
             self._begin_ticks()
 
     def deactivate(self) -> None:
         """Stop; drives keep the last set points, which are at rest."""
-        self._end_ticks()
+        self._ticker.stop()
         self.planner.clear()
         self.rider.end()
         if self.core is None:

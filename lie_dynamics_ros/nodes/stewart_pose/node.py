@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
@@ -35,6 +34,7 @@ from ...ros.model.platform_loading import (
     load_sensors,
 )
 from ...ros.node.answering_node import ANSWER_SETTINGS, AnsweringNode, answer_reset
+from ...ros.node.managed_node import Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -282,7 +282,6 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
     def __init__(self, **kwargs: Any) -> None:
         self._restarts = 0
         self._marked: FollowedPose | None = None
-        self._marker_timer = None
         super().__init__("stewart_pose", SETTINGS, **kwargs)
         self._outputs = PoseOutputs(self, self.settings["publish_tf"])
         self._certainty = Certainty(self)
@@ -292,7 +291,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         if self.settings["use_leg_temperatures"]:
             self.listen(Temperature, "leg_temperature", self._on_temperature, qos.EVENT_INPUT)
         self._leg_topics = LegTopics(self)
-        self._markers = StewartMarkers(self)
+        self._markers, self._marking = StewartMarkers(self), Ticker(self)
         self.create_service(Trigger, "~/reset", lambda _, response: answer_reset(self, response, _next_start))
         self.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
         for type_name, name, answer in (
@@ -355,15 +354,12 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         self._certainty.restart()
         super().activate()
         if self.settings["marker_rate"]:
-            steady = Clock(clock_type=ClockType.STEADY_TIME)
-            self._marker_timer = self.create_timer(1.0 / self.settings["marker_rate"], self._mark, clock=steady)
+            self._marking.start(1.0 / self.settings["marker_rate"], self._mark)
 
     def deactivate(self) -> None:
         """Stop answering."""
         super().deactivate()
-        if self._marker_timer is not None:
-            self.destroy_timer(self._marker_timer)
-            self._marker_timer = None
+        self._marking.stop()
 
     def cleanup(self) -> None:
         """Let go of the platform."""

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
@@ -31,7 +30,7 @@ from ...ros.model.model_loading import FRAME_PREFIX, JOINT_PREFIX, load_model
 from ...ros.model.platform_loading import PLATFORM_SETTINGS, load_platform
 from ...ros.model.robot_description import locate
 from ...ros.node.description_source import DESCRIPTION_SETTINGS, DescriptionSource
-from ...ros.node.managed_node import ManagedNode
+from ...ros.node.managed_node import ManagedNode, Ticker
 from ...ros.node.process import AS_STARTED
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -167,7 +166,6 @@ class ViewerNode(ManagedNode):
     def __init__(self, **kwargs: Any) -> None:
         self._core: ViewerCore | None = None
         self._page: Page | None = None
-        self._timer: Any = None
         self._decode = StateDecoder().decode
         self._waiting: dict[tuple[str, bytes], tuple[float, bytes]] = {}  # the last state of each publisher
         self._drops: Counter[str] = Counter()
@@ -175,6 +173,7 @@ class ViewerNode(ManagedNode):
         self._drawn = self._traced = -np.inf
         super().__init__("viewer", (*DESCRIPTION_SETTINGS, *SETTINGS), **kwargs)
         self._source = DescriptionSource(self, self._build, self._use)
+        self._ticker = Ticker(self)
         for source in EFFORT_SOURCES:
             topic = source if source == "joint_states" else f"{source}/joint_efforts"
             subscribe(self, JointState, topic, partial(self._keep, source), qos.STREAM_INPUT)
@@ -182,9 +181,9 @@ class ViewerNode(ManagedNode):
         for node in CONTACTS:
             self._hear(WrenchStamped, f"{node}/contact_wrench", self._take_wrench)
         self._hear(Bool, "contact/touching", lambda core, m, now: core.take_touching(m.data, now))
-        self._hear(PoseWithCovarianceStamped, "stewart_pose/pose", self._take_pose)
-        self._hear(DiagnosticArray, "stewart_pose/status", self._take_status)
-        self._hear(DiagnosticArray, "/diagnostics", self._take_reports)
+        self._hear(PoseWithCovarianceStamped, "stewart_pose/pose", _take_pose)
+        self._hear(DiagnosticArray, "stewart_pose/status", _take_status)
+        self._hear(DiagnosticArray, "/diagnostics", _take_reports)
 
     # Configuration.
 
@@ -231,16 +230,12 @@ class ViewerNode(ManagedNode):
         settings = self.settings
         self._page = Page(settings["address"], settings["port"], np.array(settings["platform_position"]))
         self._drawn = self._traced = -np.inf
-        self._timer = self.create_timer(
-            1.0 / settings["rate"], self._draw, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._ticker.start(1.0 / settings["rate"], self._draw)
         self.get_logger().info(f"the page is at {self._page.url}")
 
     def deactivate(self) -> None:
         """Close the page."""
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
-            self._timer = None
+        self._ticker.stop()
         if self._page is not None:
             page, self._page = self._page, None
             page.close()
@@ -274,28 +269,9 @@ class ViewerNode(ManagedNode):
             self._drops[error.kind if isinstance(error, MessageError) else "unexpected error"] += 1
             self._problem = reason_of(error)
 
-    def _take_state(self, core: ViewerCore, source: str, data: bytes, now: float) -> None:
-        message, _, _ = self._decode(data)
-        if source in ("joint_states", LOOPS):
-            core.take_states(message.name, message.position, message.effort, now)
-        else:
-            core.take_efforts(source, message.name, message.effort, now)
-
     def _take_wrench(self, core: ViewerCore, message: WrenchStamped, now: float) -> None:
         link = link_of(message.header.frame_id, self.settings["frame_prefix"])
         core.take_force(link, wrench_to_array(message.wrench)[3:], now)
-
-    def _take_pose(self, core: ViewerCore, message: PoseWithCovarianceStamped, now: float) -> None:
-        covariance = np.array(message.pose.covariance).reshape(6, 6)[:3, :3]
-        core.take_pose(pose_to_matrix(message.pose.pose), covariance, now)
-
-    def _take_status(self, core: ViewerCore, message: DiagnosticArray, now: float) -> None:
-        for status in message.status[:1]:
-            core.take_status(status.level[0], status.message, now)
-
-    def _take_reports(self, core: ViewerCore, message: DiagnosticArray, now: float) -> None:
-        for status in message.status:
-            core.take_report(status.name, status.level[0], status.message, now)
 
     # Pictures.
 
@@ -305,7 +281,7 @@ class ViewerNode(ManagedNode):
             return
         waiting, self._waiting = self._waiting, {}
         for (source, _), (heard, data) in waiting.items():
-            self._accept(partial(self._take_state, core, source, data, heard))
+            self._accept(partial(_take_state, core, source, self._decode, data, heard))
         picture = core.picture(now)
         page.remember(picture, now)
         if not page.watchers and now - self._drawn < UNWATCHED_PERIOD:
@@ -335,6 +311,29 @@ class ViewerNode(ManagedNode):
         dropped, self._told = self._drops.total() - self._told, self._drops.total()
         if dropped:
             report.add(diagnostics.WARN, f"{dropped} messages dropped: {self._problem}")
+
+
+def _take_state(core: ViewerCore, source: str, decode: Callable[[bytes], Any], data: bytes, now: float) -> None:
+    message, _, _ = decode(data)
+    if source in ("joint_states", LOOPS):
+        core.take_states(message.name, message.position, message.effort, now)
+    else:
+        core.take_efforts(source, message.name, message.effort, now)
+
+
+def _take_pose(core: ViewerCore, message: PoseWithCovarianceStamped, now: float) -> None:
+    covariance = np.array(message.pose.covariance).reshape(6, 6)[:3, :3]
+    core.take_pose(pose_to_matrix(message.pose.pose), covariance, now)
+
+
+def _take_status(core: ViewerCore, message: DiagnosticArray, now: float) -> None:
+    for status in message.status[:1]:
+        core.take_status(status.level[0], status.message, now)
+
+
+def _take_reports(core: ViewerCore, message: DiagnosticArray, now: float) -> None:
+    for status in message.status:
+        core.take_report(status.name, status.level[0], status.message, now)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -463,6 +463,35 @@ class ManagedNode(LifecycleNode):
         return report
 
 
+class Ticker:
+    """A timer of a node, which runs between `start` and `stop`.
+
+    Parameters
+    ----------
+    node : Node
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self._timer: Any = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it runs."""
+        return self._timer is not None
+
+    def start(self, period: float, do: Callable[[], None], clock: Clock | None = None) -> None:
+        """Call a function every so often [s], by steady time unless another clock is given."""
+        clock = clock or Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self._node.create_timer(period, do, clock=clock)
+
+    def stop(self) -> None:
+        """Call it no more."""
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
+
+
 def _deliver(publishers: Sequence[Publisher], longest: float) -> None:
     """Wait until what was published has reached its subscribers; in turns, for one that died acknowledges nothing."""
     waiting, deadline = list(publishers), time.monotonic() + longest

@@ -175,8 +175,8 @@ def test_a_platform_is_commanded_by_the_clock_in_use(simulated):
     node = world.node
     for change in (node.trigger_configure, node.trigger_activate):
         assert change().name == "SUCCESS", node.failure
-    assert node._timer.clock is node.get_clock()
+    assert node._ticker._timer.clock is node.get_clock()
     node.set_parameters([Parameter("use_sim_time", value=False)])
-    assert node._timer.clock.clock_type == ClockType.STEADY_TIME
+    assert node._ticker._timer.clock.clock_type == ClockType.STEADY_TIME
     node.set_parameters([Parameter("use_sim_time", value=True)])
-    assert node._timer.clock is node.get_clock()
+    assert node._ticker._timer.clock is node.get_clock()

@@ -164,13 +164,13 @@ def fails(*_):
 
 usual, node._phases.publish = node._phases.publish, fails  # the last that activation does
 assert node.trigger_activate().name == "FAILURE"
-assert node.state == "inactive" and node._timer is None
+assert node.state == "inactive" and not node._ticker.running
 node._phases.publish = usual
-assert node.trigger_activate().name == "SUCCESS" and node._timer is not None
+assert node.trigger_activate().name == "SUCCESS" and node._ticker.running
 node._told = ("", "")
 node._phases.publish = fails
 node.trigger_deactivate()
-assert node.state == "inactive" and node._timer is None
+assert node.state == "inactive" and not node._ticker.running
 """
 
 

@@ -74,7 +74,7 @@ def test_transitions_in_every_order_leave_a_timer_while_active_only(node):
         tried.add((state, label))
         state = wanted or state
         assert node.state == state
-        assert (node._timer is not None) == (state == "active")
+        assert node._ticker.running == (state == "active")
         hear(node)
         if state == "active":
             assert np.isfinite(tick(node)).all()
