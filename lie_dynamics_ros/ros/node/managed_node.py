@@ -148,13 +148,7 @@ class ManagedNode(LifecycleNode):
         self._follow_time()
         self.add_post_set_parameters_callback(lambda _: self._follow_time())
         self._start_pending: bool = self.settings["autostart"]
-        self._put_off: Callable[[], None] | None = None  # a transition that waits for rest
-        self._rest_until = 0.0, 0.0  # by `waiting_time`, and at the latest, steady [s]
-        self._rest_timer = self.create_timer(
-            REST_CHECK, self._check_rest, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
-        self._rest_timer.cancel()
-        put_off_transitions(self, self._on_transition)
+        self.rest = RestFirst(self)
         self._diagnostics = DiagnosticsPublisher(self)
         self._start_timer = self.create_timer(
             START_DELAY, self._start_once, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -379,40 +373,6 @@ class ManagedNode(LifecycleNode):
         self.cleanup()
         return super().on_error(state)
 
-    def brake_to_end(self) -> bool:
-        """Begin to come to rest, where the node is active; return whether that takes time."""
-        if self.state != "active" or self.at_rest():
-            return False
-        self.brake()
-        self._rest_until = self.waiting_time() + REST_TIME, time.perf_counter() + LONGEST_REST
-        return True
-
-    def rest_awaited(self) -> bool:
-        """Return whether rest, which `brake_to_end` began, is still to be waited for."""
-        due, latest = self._rest_until
-        return not self.at_rest() and self.waiting_time() <= due and time.perf_counter() <= latest
-
-    def _on_transition(self, request: Any, make: Callable[[], None]) -> None:
-        """Make a requested transition, out of the active state once what the node commands is at rest."""
-        self._make_put_off()  # told again: at once
-        transition = request.transition
-        leaves = transition.label in LEAVING_LABELS if transition.label else transition.id in LEAVES_ACTIVE
-        if leaves and self.brake_to_end():
-            self._put_off = make
-            self._rest_timer.reset()
-        else:
-            make()
-
-    def _check_rest(self) -> None:
-        if self.state != "active" or not self.rest_awaited():
-            self._make_put_off()
-
-    def _make_put_off(self) -> None:
-        self._rest_timer.cancel()
-        make, self._put_off = self._put_off, None
-        if make is not None:
-            make()
-
     def _deactivate(self) -> None:
         """Deactivate, whatever is wrong with the node's final command."""
         unfreeze_gc(self)
@@ -424,7 +384,7 @@ class ManagedNode(LifecycleNode):
     def end(self) -> None:
         """Deactivate an active node, and wait until what it published has reached those who listen."""
         self._start_pending = False
-        self._make_put_off()
+        self.rest.make_now()
         if self.state == "active":
             self.trigger_deactivate()
         answers = [isinstance(publisher, LifecyclePublisher) for publisher in self.publishers]
@@ -461,6 +421,59 @@ class ManagedNode(LifecycleNode):
             report.add(diagnostics.WARN if self.hears() else diagnostics.ERROR, text)
             self.get_logger().error(text, throttle_duration_sec=diagnostics.SAY_AGAIN)
         return report
+
+
+class RestFirst:
+    """Transitions of a node out of the active state, which wait until what the node commands is at rest.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    """
+
+    def __init__(self, node: ManagedNode) -> None:
+        self._node = node
+        self._waiting: Callable[[], None] | None = None  # the transition
+        self._until = 0.0, 0.0  # by `waiting_time`, and at the latest, steady [s]
+        self._timer = node.create_timer(REST_CHECK, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer.cancel()
+        put_off_transitions(node, self._on_transition)
+
+    def begin(self) -> bool:
+        """Begin to come to rest, where the node is active; return whether that takes time."""
+        node = self._node
+        if node.state != "active" or node.at_rest():
+            return False
+        node.brake()
+        self._until = node.waiting_time() + REST_TIME, time.perf_counter() + LONGEST_REST
+        return True
+
+    def awaited(self) -> bool:
+        """Return whether rest, which `begin` began, is still to be waited for."""
+        due, latest = self._until
+        return not self._node.at_rest() and self._node.waiting_time() <= due and time.perf_counter() <= latest
+
+    def _on_transition(self, request: Any, make: Callable[[], None]) -> None:
+        """Make a requested transition, out of the active state once what the node commands is at rest."""
+        self.make_now()  # told again: at once
+        transition = request.transition
+        leaves = transition.label in LEAVING_LABELS if transition.label else transition.id in LEAVES_ACTIVE
+        if leaves and self.begin():
+            self._waiting = make
+            self._timer.reset()
+        else:
+            make()
+
+    def _check(self) -> None:
+        if self._node.state != "active" or not self.awaited():
+            self.make_now()
+
+    def make_now(self) -> None:
+        """Make the transition that waits, if one does."""
+        self._timer.cancel()
+        make, self._waiting = self._waiting, None
+        if make is not None:
+            make()
 
 
 class Ticker:

@@ -167,8 +167,8 @@ def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
 
 def _come_to_rest(nodes: Sequence[Node], executor: Executor, signals: EndSignals) -> None:
     """Go on until what the nodes command is at rest: `REST_TIME` at most, or until a second signal."""
-    moving = [node for node in nodes if getattr(node, "brake_to_end", bool)()]
-    while rclpy.ok() and not signals.hurry and any(node.rest_awaited() for node in moving):
+    moving = [node.rest for node in nodes if hasattr(node, "rest") and node.rest.begin()]
+    while rclpy.ok() and not signals.hurry and any(rest.awaited() for rest in moving):
         executor.spin_once(timeout_sec=REST_CHECK)
 
 
