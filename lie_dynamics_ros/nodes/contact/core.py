@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -223,18 +223,23 @@ class ContactAnswer:
     ----------
     found : ContactState
     frame : str
-    find_wrench : callable
-        Returns `wrench`.
+    model : Model
+        Of the robot as it is carried and loaded.
+    options : ContactOptions
     """
 
     found: ContactState
     frame: str
-    find_wrench: Callable[[], ContactWrench]
+    model: Model
+    options: ContactOptions
 
     @cached_property
     def wrench(self) -> ContactWrench:
         """At `frame`, and in its axes: found when it is requested, which costs as much as all else."""
-        return self.find_wrench()
+        found, options = self.found, self.options
+        return contact_wrench(
+            self.model, found.q, self.frame, found.torque, found.covariance, options.moment, options.limit
+        )
 
 
 class ContactCore(RobotCore):
@@ -292,7 +297,7 @@ class ContactCore(RobotCore):
         for _ in range(3):
             found = trial.update(self.model.neutral(), self.zero, self.zero) or found
         if found is not None:
-            _ = self._tell(found).wrench
+            _ = ContactAnswer(found, self.frame, self.dynamics, self.options).wrench
         if options.velocity_noise:
             self.noise = SensorNoise.white(self.dynamics, options.velocity_noise, options.effort_noise, FIRST_PERIOD)
         elif self.noise is not None and np.isinf(self.noise.samples):
@@ -369,7 +374,7 @@ class ContactCore(RobotCore):
         if found is None:
             return None
         self.touching, self.evidence = found.touching, max(self.evidence, found.evidence)
-        return self._tell(found)
+        return ContactAnswer(found, self.frame, self.dynamics, self.options)
 
     def _note_steps(self, position: Array, filter_time: float) -> None:
         """Let velocities that are found in positions have the noise of their steps, which does not show at rest."""
@@ -377,12 +382,6 @@ class ContactCore(RobotCore):
         if self.observer is not None and self.noise is not None and self._stepped:
             rate = velocity_noise(filter_time, self.noise.period) * self._steps.steps
             self.observer.noise, self._stepped = self.noise.with_resolution(rate, self.zero), False
-
-    def _tell(self, found: ContactState) -> ContactAnswer:
-        given = self.dynamics, found.q, self.frame, found.torque, found.covariance
-        return ContactAnswer(
-            found, self.frame, partial(contact_wrench, *given, self.options.moment, self.options.limit)
-        )
 
     def _measure(self, stamp: int, position: Array, velocity: Array, effort: Array) -> None:
         """Take a state into those of a robot at rest; with enough of them their noise is known."""

@@ -245,7 +245,8 @@ class ViewerCore:
             ReportView(name, level, message, now - heard > max(3.0, self.options.stale_after))
             for name, (heard, level, message) in sorted(self._heard.reports.items())
         )
-        shared = {"platform": self._see_platform(oldest), "reports": reports}
+        platform = _see_platform(self._platform, self._heard, self.options.covariance_scale, oldest)
+        shared = {"platform": platform, "reports": reports}
         robot = self._robot
         if robot is None:
             return Picture(contact=self._see_contact(None, oldest), **shared)
@@ -266,27 +267,6 @@ class ViewerCore:
             **shared,
         )
 
-    def _see_platform(self, oldest: float) -> PlatformView | None:
-        if self._heard.pose is None:
-            return None
-        heard, pose, covariance = self._heard.pose
-        squares, axes = np.linalg.eigh(0.5 * (covariance + covariance.T))
-        if np.linalg.det(axes) < 0.0:
-            axes[:, 0] *= -1.0
-        word = self._heard.word if self._heard.word is not None and self._heard.word[0] >= oldest else (0.0, GOOD, "")
-        base = self._platform.base_points
-        ends = self._platform.platform_points @ pose[:3, :3].T + pose[:3, 3]
-        return PlatformView(
-            pose=pose,
-            points=np.stack((base, ends), axis=1),
-            deviations=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
-            axes=axes,
-            radii=np.clip(self.options.covariance_scale * np.sqrt(np.maximum(squares, 0.0)), 1e-6, LARGEST),
-            level=word[1],
-            word=word[2],
-            stale=heard < oldest,
-        )
-
     def _see_contact(self, poses: Array | None, oldest: float) -> ContactView | None:
         heard = self._heard
         force = heard.force if heard.force is not None and heard.force[0] >= oldest else None
@@ -302,3 +282,25 @@ class ViewerCore:
             if np.abs(end).max() <= LARGEST:
                 arrow = np.stack((at[:3, 3], end))
         return ContactView(frame, float(np.linalg.norm(vector)), arrow, touching)
+
+
+def _see_platform(platform: StewartPlatform, heard: _Heard, scale: float, oldest: float) -> PlatformView | None:
+    if heard.pose is None:
+        return None
+    time, pose, covariance = heard.pose
+    squares, axes = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] *= -1.0
+    word = heard.word if heard.word is not None and heard.word[0] >= oldest else (0.0, GOOD, "")
+    base = platform.base_points
+    ends = platform.platform_points @ pose[:3, :3].T + pose[:3, 3]
+    return PlatformView(
+        pose=pose,
+        points=np.stack((base, ends), axis=1),
+        deviations=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
+        axes=axes,
+        radii=np.clip(scale * np.sqrt(np.maximum(squares, 0.0)), 1e-6, LARGEST),
+        level=word[1],
+        word=word[2],
+        stale=time < oldest,
+    )
