@@ -57,6 +57,61 @@ ROBOT_SETTINGS = (
 Core = TypeVar("Core", bound=RobotCore)
 
 
+class HeldPayload:
+    """The payload of a node's parameters: whether it counts, by ``~/gripped``, and another one by ``~/set_payload``.
+
+    Parameters
+    ----------
+    node : RobotNode
+    """
+
+    def __init__(self, node: RobotNode[Any]) -> None:
+        self._node, self._gripped = node, False
+        node.listen(Bool, "~/gripped", self._on_gripped)
+        node.offers.offer("SetPayload", "~/set_payload", self._set)
+
+    def counts(self, values: Mapping[str, Any]) -> bool:
+        """Return whether it counts, by parameter values."""
+        return values["payload_when"] == "always" or self._gripped
+
+    def _on_gripped(self, message: Bool) -> None:
+        if message.data is not self._gripped:
+            self._gripped = message.data
+            self._node.run_when_idle(self.apply)
+
+    def apply(self) -> None:
+        """Go on with the payload as it is held or not."""
+        node, core = self._node, self._node.core
+        if core is not None:
+            options = node.options_of(dict(node.settings))
+            if options != core.options:
+                node.serve(node.inputs, core.with_options(options))
+
+    def _set(self, request: Any, _: Any) -> None:
+        self._node.require_core()
+        inertia = request.inertia
+        xyz = [inertia.com.x, inertia.com.y, inertia.com.z]
+        moments = [inertia.ixx, inertia.ixy, inertia.ixz, inertia.iyy, inertia.iyz, inertia.izz]
+        if inertia.m == 0.0:
+            xyz, moments = [0.0] * 3, [0.0] * 6
+        values = {
+            "payload_frame": self._node.link_of(request.frame_id),
+            "payload_mass": inertia.m,
+            "payload_center_of_mass": xyz,
+            "payload_inertia": moments,
+        }
+        result = self._node.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
+        if not result.successful:
+            raise RequestError(result.reason)
+
+    def describe(self, values: Mapping[str, Any]) -> str:
+        """Return what the payload is, by parameter values."""
+        mass = values["payload_mass"]
+        if not mass:
+            return "none"
+        return f"{mass:g} kg at {values['payload_frame']}{'' if self.counts(values) else ', not held'}"
+
+
 class RobotNode(AnsweringNode[Core], Generic[Core]):
     """Joint states in, answers out; subclasses fill in `read_options`, `make_core`, `outputs` and `publish`.
 
@@ -72,10 +127,8 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
     source: DescriptionSource
 
     def __init__(self, name: str, settings: tuple[Setting, ...], **kwargs: Any) -> None:
-        self._gripped = False
         super().__init__(name, (*DESCRIPTION_SETTINGS, *settings), **kwargs)
-        self.listen(Bool, "~/gripped", self._on_gripped)
-        self.offers.offer("SetPayload", "~/set_payload", self._set_payload)
+        self._payload = HeldPayload(self)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
         self._imu, self._base = ImuInput(self), BaseInput(self)
 
@@ -169,8 +222,8 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
 
     def options_of(self, values: Mapping[str, Any]) -> RobotOptions:
         """Make options of parameter values, without the payload where it is not held; raises ParameterError."""
-        held = values["payload_when"] == "always" or self._gripped
-        found: RobotOptions = self.read_options(values if held else {**values, "payload_mass": 0.0})
+        counts = self._payload.counts(values)
+        found: RobotOptions = self.read_options(values if counts else {**values, "payload_mass": 0.0})
         return found
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
@@ -196,7 +249,7 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         core.forget()
         more = ", ..." if len(inputs.joints) > NAMED else ""
         self.get_logger().info(f"{len(inputs.joints)} joints: {', '.join(inputs.joints[:NAMED])}{more}")
-        self.run_when_idle(self._count_payload)  # it may have been gripped while this robot was being made
+        self.run_when_idle(self._payload.apply)  # it may have been gripped while this robot was being made
 
     def serve(self, inputs: Any, core: Core) -> None:
         """Answer by this core from now on."""
@@ -230,19 +283,6 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         self.core.update_base(state)
         return state
 
-    def _on_gripped(self, message: Bool) -> None:
-        if message.data is not self._gripped:
-            self._gripped = message.data
-            self.run_when_idle(self._count_payload)
-
-    def _count_payload(self) -> None:
-        """Go on with the payload as it is held or not."""
-        core = self.core
-        if core is not None:
-            options = self.options_of(dict(self.settings))
-            if options != core.options:
-                self.serve(self.inputs, core.with_options(options))
-
     def _on_wrench(self, message: WrenchStamped) -> None:
         inputs = self.inputs
         if inputs is not None and self.answering is not None:
@@ -250,25 +290,6 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
             self.stream.accept(
                 lambda: inputs.wrenches.put(self.link_of(message.header.frame_id), wrench, self.ros_time())
             )
-
-    # Services.
-
-    def _set_payload(self, request: Any, _: Any) -> None:
-        self.require_core()
-        inertia = request.inertia
-        xyz = [inertia.com.x, inertia.com.y, inertia.com.z]
-        moments = [inertia.ixx, inertia.ixy, inertia.ixz, inertia.iyy, inertia.iyz, inertia.izz]
-        if inertia.m == 0.0:
-            xyz, moments = [0.0] * 3, [0.0] * 6
-        values = {
-            "payload_frame": self.link_of(request.frame_id),
-            "payload_mass": inertia.m,
-            "payload_center_of_mass": xyz,
-            "payload_inertia": moments,
-        }
-        result = self.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
-        if not result.successful:
-            raise RequestError(result.reason)
 
     # Diagnostics.
 
@@ -286,10 +307,7 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         report.values["joints"] = ", ".join(inputs.joints[:NAMED])
         self._imu.describe(report)
         self._base.describe(report)
-        mass = self.settings["payload_mass"]
-        text = f"{mass:g} kg at {self.settings['payload_frame']}" if mass else "none"
-        waits = mass and self.settings["payload_when"] == "gripped" and not self._gripped
-        report.values["payload"] = f"{text}, not held" if waits else text
+        report.values["payload"] = self._payload.describe(self.settings)
         report.values["friction of joints"] = "none" if core.friction is None else "friction_file"
         report.values["external wrenches at"] = ", ".join(inputs.wrenches.frames) or "none"
         if self.answering is None:
