@@ -29,7 +29,6 @@ from ...lie_dynamics import (
     constrained_inverse_dynamics,
     platform_wrench,
 )
-from ...lie_dynamics.constraints.idle import IdleFreedom
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ...lie_dynamics.constraints.travel import Ways
 from ...lie_dynamics.stewart import TrackingStatus
@@ -162,6 +161,8 @@ class ClosedLoopCore(RobotCore):
     Attributes
     ----------
     mechanism : TrackedMechanism
+    follower : MechanismFollower
+        Follows it from state to state.
     joints : tuple of str
         All joints of one coordinate.
     positions, places : ndarray of int
@@ -201,14 +202,14 @@ class ClosedLoopCore(RobotCore):
         self._motors = np.array([model.joint(name).v_slice.start for name in mechanism.motors], dtype=np.intp)
         self.command: ExpiringValue[HybridCommand] = ExpiringValue()
         self._last: LoopAnswer | None = None
-        self._follower = MechanismFollower(model, mechanism)
+        self.follower = MechanismFollower(model, mechanism)
         self.set_options(options)
         self._check_motors()
         self.forget()
 
     def _check_motors(self) -> None:
         """Answer once, so that nothing is compiled while states come in; raises where the motors hold nothing."""
-        y = self.mechanism.start[self._follower.places]
+        y = self.mechanism.start[self.follower.places]
         count = len(self.mechanism.motors)
         none = np.zeros(count, dtype=bool)
         for prescribed in (~none, none):
@@ -216,11 +217,11 @@ class ClosedLoopCore(RobotCore):
             state = RobotState(0, y, np.zeros(len(y)), np.zeros((self.model.n_bodies, 6)))
             answer = self._answer(state, named)
             if self._platform and answer.tracked.valid and not answer.tracked.told(self._platform):
-                lost = "; ".join(str(one) for one in self.idle)
+                lost = "; ".join(str(one) for one in self.follower.idle)
                 raise ConfigurationError(f"platform_frame {self._platform} is not fixed by measured joints ({lost})")
             if prescribed.all() and answer.problem is not None:
                 raise ConfigurationError(f"motors {', '.join(self.mechanism.motors)}: {answer.problem}")
-        self.time_to_singularity(1.0)
+        self.follower.time_to_singularity(1.0)
         self.take_saturated()
 
     @property
@@ -241,40 +242,21 @@ class ClosedLoopCore(RobotCore):
     # Following.
 
     @property
-    def last(self) -> TrackedState | None:
-        """Outcome of the last state; None before the first."""
-        return self._follower.last
-
-    @property
     def start_from(self) -> str:
         """Configuration from which tracking starts."""
         return "parameter start_positions" if self.mechanism.start_known else "where loops close first, assumed"
 
     def forget(self) -> None:
         """Forget where the mechanism is, and commands: the next state is followed from the start."""
-        self._follower.forget()
+        self.follower.forget()
         self.command.clear()
         self._last = None
-
-    @property
-    def refuted(self) -> bool:
-        """Whether states were out of reach since the start, so that nothing is certified."""
-        return self._follower.refuted
-
-    @property
-    def idle(self) -> tuple[IdleFreedom, ...]:
-        """What the measured joints do not determine, see the tracker."""
-        return self._follower.idle
 
     def withheld(self, tracked: TrackedState) -> bool:
         """Return whether a configuration is not to be published."""
         if not tracked.valid:
             return True
         return not self.options.publish_ambiguous and tracked.status is TrackingStatus.AMBIGUOUS
-
-    def time_to_singularity(self, horizon: float) -> float:
-        """Return when the measured joints come to a singular configuration at their present rates, see the tracker."""
-        return self._follower.time_to_singularity(horizon)
 
     def travel(self, frame: str) -> Ways:
         """Return the ways that a frame has from the last configuration; see `constrained_travel_left`.
@@ -284,7 +266,7 @@ class ClosedLoopCore(RobotCore):
         RequestError
             Where no configuration is known, or no frame.
         """
-        last = self.last
+        last = self.follower.last
         if not frame or last is None or not last.valid:
             raise RequestError("platform_frame is not given" if not frame else "no state has been followed yet")
         return Ways(self.model, self.mechanism.constraints, last.q, self.mechanism.motors, frame)
@@ -320,7 +302,7 @@ class ClosedLoopCore(RobotCore):
             return None
 
     def _answer(self, state: RobotState, command: HybridCommand | None) -> LoopAnswer:
-        tracked = self._follower.follow(state)
+        tracked = self.follower.follow(state)
         if self.withheld(tracked):
             return LoopAnswer(state, tracked, MessageError(KINDS[tracked.status], tracked.message), self.zero)
         rates = tracked.rates(state.velocity)

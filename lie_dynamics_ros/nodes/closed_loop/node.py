@@ -142,9 +142,9 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             tracked,
             stamp,
             self.settings["singularity_warning"],
-            core.time_to_singularity,
+            core.follower.time_to_singularity,
             lambda: residuals(core, answer),
-            core.refuted,
+            core.follower.refuted,
         )
         if answer.refusal is not None:
             raise answer.refusal
@@ -193,8 +193,8 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         values["measured joints"] = ", ".join(mechanism.measured)
         values["motors"] = ", ".join(mechanism.motors)
         values["starts from"] = core.start_from
-        if core.idle:
-            values["idle"] = "; ".join(str(one) for one in core.idle)
+        if core.follower.idle:
+            values["idle"] = "; ".join(str(one) for one in core.follower.idle)
         values["TF"] = "published" if self._poses.tf and self.settings["platform_frame"] else "not published"
         if self.answering is None:
             return
@@ -202,12 +202,12 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
             report.add(diagnostics.WARN, "the command is stale; accelerations of motors are taken as zero")
         if not mechanism.start_known and mechanism.constraints.size:
             report.add(diagnostics.WARN, "start_positions is not given: tracking started where the loops close first")
-        last = core.last
+        last = core.follower.last
         if last is None:
             values["tracking"] = "not started"
             return
         values["tracking"] = word_for(last, WHAT)
-        if core.refuted:
+        if core.follower.refuted:
             text = "joints were out of reach: nothing is certified until ~/reset, at the start positions"
             report.add(diagnostics.ERROR, text)
         if core.withheld(last):
@@ -218,7 +218,7 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         frame = self.settings["platform_frame"]
         if frame:
             self._travel.describe(lambda: core.travel(frame), report)
-        amplification, left = last.amplification, core.time_to_singularity(AHEAD)
+        amplification, left = last.amplification, core.follower.time_to_singularity(AHEAD)
         values["proven steps"] = last.steps
         values["amplification"] = f"{amplification:.4g}"
         values["no singularity within [s]"] = f"{last.regular_for:.3g}"

@@ -176,17 +176,17 @@ def test_what_cannot_be_followed_is_told_and_the_next_state_is_followed():
         assert answer.effort is None and np.array_equal(answer.tracked.q, good.tracked.q)
     answer = driver.send(START, period=10**9)
     assert answer.refusal is None and "cannot be excluded" in answer.tracked.message
-    assert driver.core.refuted
+    assert driver.core.follower.refuted
     driver.core.set_options(replace(driver.core.options, publish_ambiguous=False))
     assert driver.send(START).refusal.kind == "ambiguous"
     driver.core.forget()
-    assert driver.send(START).tracked.certified and not driver.core.refuted
+    assert driver.send(START).tracked.certified and not driver.core.follower.refuted
     free = Driver(made())
     assert free.send(START + 0.5).refusal is None
     assert free.send([0.2, 2.9]).refusal.kind in ("singularity", "too far")
-    assert free.core.time_to_singularity(1.0) == np.inf  # at rest
+    assert free.core.follower.time_to_singularity(1.0) == np.inf  # at rest
     free.send(START, [np.pi - START[0], -START[1]])  # after 1 s both rods are in line with both cranks
-    assert 0.97 <= free.core.time_to_singularity(1.5) <= 1.0
+    assert 0.97 <= free.core.follower.time_to_singularity(1.5) <= 1.0
 
 
 def test_rubbish_is_never_answered_with_rubbish(rng):
