@@ -22,7 +22,7 @@ from ...lie_dynamics import LieDynamicsError, Model
 from ...nodes.computed_torque.core import ComputedTorqueCore
 from ...nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions
 from ...nodes.simulated_robot.core import RobotSimulation, SimulationOptions
-from ...nodes.simulated_robot.settings import SETTINGS as ROBOT_SETTINGS
+from ...nodes.simulated_robot.node import SETTINGS as ROBOT_SETTINGS
 from ..errors import ShortfallError
 from ..processes import Children
 from ..recording import picture
