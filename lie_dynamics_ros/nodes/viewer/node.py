@@ -172,7 +172,7 @@ class ViewerNode(ManagedNode):
         self._told, self._problem, self._pictures = 0, "", 0
         self._drawn = self._traced = -np.inf
         super().__init__("viewer", (*DESCRIPTION_SETTINGS, *SETTINGS), **kwargs)
-        self._source = DescriptionSource(self, self._build, self._use)
+        self.source = DescriptionSource(self, self._build, self._use)
         self._ticker = Ticker(self)
         for source in EFFORT_SOURCES:
             topic = source if source == "joint_states" else f"{source}/joint_efforts"
@@ -195,7 +195,7 @@ class ViewerNode(ManagedNode):
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply what may change while pictures are drawn."""
-        self._source.settings_changed(names)
+        self.source.settings_changed(names)
         if self._core is not None:
             self._core.options = self._options()
 
@@ -204,13 +204,13 @@ class ViewerNode(ManagedNode):
 
     def can_configure(self) -> bool:
         """Return whether a robot that is known by now has been made; there need not be one."""
-        return self._source.missing or self._source.ready()
+        return self.source.missing or self.source.ready()
 
     def configure(self) -> None:
         """Read the platform, and the robot where it is known by now."""
         self._core = ViewerCore(self._options(), load_platform(self.settings["platform"], self.get_logger()))
-        if not self._source.missing:
-            self._source.configure()
+        if not self.source.missing:
+            self.source.configure()
 
     def _build(self, description: str, values: Mapping[str, Any]) -> Robot:
         """Make a robot of URDF text, with its shapes; raises with the reason."""
@@ -288,7 +288,7 @@ class ViewerNode(ManagedNode):
             return
         self._drawn = now
         self._pictures += 1
-        waiting_for = f"waiting for a robot description on {self._source.topic.name}"
+        waiting_for = f"waiting for a robot description on {self.source.topic.name}"
         page.draw(picture, waiting_for, core.options.covariance_scale)
         if now - self._traced >= TRACE_PERIOD:
             self._traced = now
@@ -298,7 +298,7 @@ class ViewerNode(ManagedNode):
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
-        self._source.describe(report)
+        self.source.describe(report)
         values, page = report.values, self._page
         values["page"] = "closed" if page is None else page.url
         values["watchers"] = 0 if page is None else page.watchers

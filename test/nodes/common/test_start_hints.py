@@ -5,7 +5,9 @@ from driven import NODE_CLASSES
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-DESCRIBED = [kind for kind in NODE_CLASSES if hasattr(NODE_CLASSES[kind], "_say_waiting")]
+from lie_dynamics_ros.nodes.parameters import WITHOUT_DESCRIPTION
+
+DESCRIBED = [kind for kind in NODE_CLASSES if kind not in WITHOUT_DESCRIPTION]
 
 
 @pytest.mark.parametrize("durability", ["VOLATILE", "TRANSIENT_LOCAL"])
@@ -19,7 +21,7 @@ def test_a_volatile_publisher_of_the_description_is_named_with_the_remedy(bench,
     )
     try:
         bench.wait(lambda: node.count_publishers(topic), "the publisher")
-        text = node._say_waiting()
+        text = node.source.topic.say_waiting()
         assert (bench.node.get_name() in text) == (durability == "VOLATILE")
         assert (f"qos_overrides.{topic}.subscription.durability" in text) == (durability == "VOLATILE")
     finally:

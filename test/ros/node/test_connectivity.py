@@ -83,7 +83,7 @@ def test_it_is_in_the_diagnostics(hears, left_out, level):
 
 SCRIPT = """
 import os, signal, sys, threading
-from lie_dynamics_ros.ros.node import connectivity
+from lie_dynamics_ros.ros.node import process as connectivity
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode
 from lie_dynamics_ros.ros.node.spinning import run
 
