@@ -180,6 +180,18 @@ def test_bias_and_gravity(rng):
     assert relative(hessian, hessian.T) < 1e-13
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_gravity_for_every_kind_of_joint(rng, kind):
+    """One state and a batch, in a tree around any kind of joint; ball and free joints make no symmetric matrix."""
+    tree = around(rng, kind)
+    model = to_model(tree)
+    q = tree.random(rng)
+    zero = np.zeros(model.nv)
+    expected = by_complex_steps(tree, q, zero, zero)[0]
+    assert relative(gravity_force_derivatives(model, q), expected) < 1e-12
+    assert relative(gravity_force_derivatives(model, np.tile(q, (9, 1)))[8], expected) < 1e-12
+
+
 def test_joint_terms(rng):
     """Armature enters all, damping the derivatives along rates; away from rest dry friction enters none."""
     rod = SpatialInertia(2.0, [0.3, 0.1, 0.2], np.diag([0.02, 0.03, 0.04]))

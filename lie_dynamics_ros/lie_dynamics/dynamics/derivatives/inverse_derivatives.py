@@ -17,6 +17,8 @@ from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _si
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch as _batch
 from ..kernels.derivatives.regressor import regressor as _regressor
 from ..kernels.derivatives.regressor import regressor_batch as _regressor_batch
+from ..kernels.gravity import gravity_derivatives as _gravity
+from ..kernels.gravity import gravity_derivatives_batch as _gravity_batch
 from ..losses import joint_terms_rate, joint_terms_slope
 from .user_joint_derivatives import extend_twice
 
@@ -133,7 +135,16 @@ def gravity_force_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 
     The Hessian of the potential energy, symmetric, for joints made of axes. Parameters and errors as
     `inverse_dynamics_derivatives`.
     """
+    try:
+        if model.plain:
+            out: Array | None = _gravity(model.table, q)
+            if out is not None:
+                return out
+    except (AttributeError, TypeError):
+        pass
     require_model(model)
+    if not model.custom_joints:
+        return evaluate(model, _gravity_batch, {"q": q}, ["matrix"], threads=threads)[0]
     still = zero_velocity(model)
     if model.actuation_terms is not None:  # springs are none of gravity
         model = model.with_joint_terms()
