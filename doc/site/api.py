@@ -15,7 +15,7 @@ LIBRARY = "lie_dynamics_ros.lie_dynamics"
 TASKS = {
     "Models": (
         "models",
-        "Model ModelBuilder joint_types SpatialInertia JointFriction",
+        "Model ModelBuilder BodySpring joint_types SpatialInertia JointFriction",
     ),
     "Dynamics": (
         "dynamics",

@@ -95,13 +95,14 @@ from .geometry import (
     sectional_curvature,
 )
 from .lie import SpatialInertia
-from .model import Model, ModelBuilder, joint_types
+from .model import BodySpring, Model, ModelBuilder, joint_types
 from .optimal import MotionCost, optimal_motion, torque_optimal_motion
 from .stewart import StewartPlatform, StewartTracker, assembly_modes, solve_forward_kinematics
 
 __all__ = [
     "Assembly",
     "Baumgarte",
+    "BodySpring",
     "ClosedLoopTracker",
     "ConstrainedDerivatives",
     "ConstrainedDynamics",

@@ -23,7 +23,7 @@ EXEMPT = {
     ),
     **dict.fromkeys(
         ("Assembly", "Baumgarte", "ConstrainedDerivatives", "ConstrainedDynamics", "ConstrainedSensitivity",
-         "ConstraintSet", "Coupling", "Loop", "Model", "ModelBuilder", "Parameter", "SpatialInertia", "UserConstraint",
+         "BodySpring", "ConstraintSet", "Coupling", "Loop", "Model", "ModelBuilder", "Parameter", "SpatialInertia", "UserConstraint",
          "joint_types"),
         "holds what functions in the table take or return",
     ),

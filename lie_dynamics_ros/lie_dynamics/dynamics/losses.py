@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import AnyArray, Array
+from ..errors import InputError
 from ..lie import so3
 from ..model.configuration import shaped
 from ..model.model import Model
 from ..model.structure import free_sliding
+from .body_springs import body_spring_energy, body_spring_forces, body_spring_rate, body_spring_slope, body_springs
 
 #: Part of a velocity that a turn of it may leave along an axis which it has no part in.
 _ROUND_OFF = 2e-15
@@ -26,6 +28,8 @@ def joint_losses(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     if model.actuation_terms is None:
         return np.zeros(np.shape(qd))
     damped = np.asarray(model.actuation_terms.damping * np.asarray(qd) + _dry(model, q, qd))
+    if model.actuation_terms.body_springs:
+        damped = damped + body_spring_forces(model, q, qd)
     return _add_springs(model, q, damped) if model.actuation_terms.springs else damped
 
 
@@ -58,7 +62,8 @@ def spring_energy(model: Model, q: npt.ArrayLike) -> Array:
     """Return the energy (...) of the springs that a model includes [J]."""
     place = shaped(q, model.nq, "q", model)
     springs = () if model.actuation_terms is None else model.actuation_terms.springs
-    return sum((0.5 * k * (place[..., at] - rest) ** 2 for at, _, k, rest in springs), np.zeros(place.shape[:-1]))
+    start = body_spring_energy(model, q) if body_springs(model) else np.zeros(place.shape[:-1])
+    return sum((0.5 * k * (place[..., at] - rest) ** 2 for at, _, k, rest in springs), start)
 
 
 def friction_columns(model: Model, q: npt.ArrayLike, signs: Array, qd: npt.ArrayLike) -> Array:
@@ -132,23 +137,28 @@ def joint_terms(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     return losses + rotor_coriolis(model, qd, qd) if has_rotors(model) else losses
 
 
-def joint_terms_rate(model: Model, qd: npt.ArrayLike) -> Array:
+def joint_terms_rate(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     """Return the derivative of `joint_terms` along qd (..., nv, nv); dry friction has no part in it."""
     rate, terms = np.asarray(qd), model.actuation_terms
     assert terms is not None, "a model without joint terms"
+    damped = np.diag(terms.damping)
+    if terms.body_springs:
+        damped = damped + body_spring_rate(model, q)
     if not terms.free_rotors:
-        return np.diag(terms.damping)
+        return damped
     turned = np.swapaxes(rotor_coriolis(model, np.eye(model.nv), rate[..., None, :]), -1, -2)
-    return np.asarray(np.diag(terms.damping) + rotor_coriolis_matrix(model, rate) + turned)
+    return np.asarray(damped + rotor_coriolis_matrix(model, rate) + turned)
 
 
 def joint_terms_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array | None:
     """Return the derivative of `joint_terms` along q (..., nv, nv), or None where they do not depend on it."""
     terms = model.actuation_terms
-    if terms is None or not (terms.sliding or terms.springs):
+    if terms is None or not (terms.sliding or terms.springs or terms.body_springs):
         return None
     dry = _dry(model, q, qd)
     slope = np.zeros((*dry.shape, model.nv), dry.dtype)
+    if terms.body_springs:
+        slope = slope + body_spring_slope(model, q, qd)
     for _, v, k, _ in terms.springs:
         slope[..., v, v] = k
     for _, first in terms.sliding:
@@ -159,6 +169,8 @@ def joint_terms_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Arra
 def joint_terms_bend(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, vector: npt.ArrayLike) -> Array | None:
     """Return the second derivative of ``vector . joint_terms`` along q twice (..., nv, nv), or None for zero."""
     terms = model.actuation_terms
+    if body_springs(model):
+        raise InputError("model: second derivatives know no springs between bodies, a model without is expected")
     if terms is None or not terms.sliding:
         return None
     dry = _dry(model, q, qd)

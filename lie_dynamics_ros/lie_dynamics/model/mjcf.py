@@ -16,8 +16,10 @@ from ..lie import SpatialInertia, se3, so3
 from ..texts import listed, quoted, unique
 from . import joint_types
 from .bodies import BodyTree
+from .structure import BodySpring
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+_SITE = 3  # mjtWrap
 _LINEAR, _ANGULAR = slice(0, 3), slice(3, 6)
 
 
@@ -115,8 +117,8 @@ _ADDRESSES = {kind: kind for kind in ("body", "site", "actuator", "tendon")} | {
 """Fields of `mujoco.MjModel` with the places of names."""
 
 
-def read_mjcf(source: Any) -> tuple[str, BodyTree, Array]:
-    """Return name, bodies and gravity of a robot in MJCF; see `Model.from_mjcf`.
+def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[BodySpring]]:
+    """Return name, bodies, gravity and springs between bodies of a robot in MJCF; see `Model.from_mjcf`.
 
     Warns
     -----
@@ -133,15 +135,46 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array]:
         _add_body(bodies, compiled, index, names, taken, places[index], inertias[index])
     sites = site_frames(names)
     site_places = pose_of(compiled.site_pos, compiled.site_quat)
+    frames = []
     for k in range(compiled.nsite):
         body = names.of("body", compiled.site_bodyid[k])
-        bodies.add(unique(sites[k], taken), body, placement=site_places[k])
+        frames.append(unique(sites[k], taken))
+        bodies.add(frames[k], body, placement=site_places[k])
     name = bytes(compiled.names).split(b"\0")[0].decode() or "robot"
     missing = _left_out(compiled, names)
     if missing:
         warnings.warn(f"robot '{name}': not part of the model: {'; '.join(missing)}", DescriptionWarning, stacklevel=3)
     has_gravity = not compiled.opt.disableflags & _bit("GRAVITY")
-    return name, bodies, np.array(compiled.opt.gravity) * has_gravity
+    springs = [_spring(compiled, names, int(k), frames) for k in np.flatnonzero(_are_springs(compiled))]
+    return name, bodies, np.array(compiled.opt.gravity) * has_gravity, springs
+
+
+def _are_springs(compiled: Any) -> npt.NDArray[np.bool_]:
+    """Return which tendons are springs or dampers between sites of two bodies, and nothing else."""
+    found = np.zeros(compiled.ntendon, dtype=np.bool_)
+    for k, first in enumerate(compiled.tendon_adr):
+        parts = slice(first, first + 2)
+        if compiled.tendon_num[k] == 2 and (compiled.wrap_type[parts] == _SITE).all():
+            ends = compiled.body_weldid[compiled.site_bodyid[compiled.wrap_objid[parts]]]
+            others = ("limited", "frictionloss", "armature", "stiffnesspoly", "dampingpoly")
+            found[k] = ends[0] != ends[1] and not any(_rows(compiled, f"tendon_{what}")[k] for what in others)
+    return found
+
+
+def _spring(compiled: Any, names: MjcfNames, k: int, frames: list[str]) -> BodySpring:
+    first = compiled.tendon_adr[k]
+    one, other = (frames[site] for site in compiled.wrap_objid[first : first + 2])
+    low, high = compiled.tendon_lengthspring[k]
+    stiffness, damping = compiled.tendon_stiffness[k], compiled.tendon_damping[k]
+    return BodySpring(one, other, stiffness, (low, high), damping, name=names.of("tendon", k))
+
+
+def _rows(compiled: Any, field: str) -> npt.NDArray[np.bool_]:
+    """Return whether any number of a tendons' field, that not every version has, differs from zero for each."""
+    value = getattr(compiled, field, None)
+    if value is None or not compiled.ntendon:
+        return np.zeros(compiled.ntendon, dtype=np.bool_)
+    return np.asarray(np.reshape(value, (compiled.ntendon, -1)) != 0.0).any(axis=1)
 
 
 def site_frames(names: MjcfNames) -> list[str]:
@@ -261,7 +294,7 @@ def _left_out(compiled: Any, names: MjcfNames) -> list[str]:
     found += named("gravity compensation of bodies", "body", compiled.body_gravcomp)
     found += named("motion of mocap bodies, which are fixed,", "body", compiled.body_mocapid >= 0)
     found += named("actuators", "actuator", np.ones(len(compiled.actuator_trntype)))  # one may have several controls
-    found += named("tendons", "tendon", np.ones(compiled.ntendon))
+    found += named("tendons", "tendon", ~_are_springs(compiled))
     found += [f"{what}" for what, there in (
         ("flexible bodies", compiled.nflex), ("plugins", compiled.nplugin),
         ("the medium's density and viscosity", compiled.opt.density or compiled.opt.viscosity),

@@ -21,7 +21,7 @@ from .checks import check_joint_terms
 from .coupling import couple
 from .model_data import ModelData
 from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
-from .structure import ActuationTerms, free_rotors, free_sliding, joint_springs
+from .structure import ActuationTerms, BodySpring, free_rotors, free_sliding, joint_springs
 
 
 class Model(ModelData):
@@ -39,7 +39,7 @@ class Model(ModelData):
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = (self.name, self.rows, self.joints, dict(self.frames), self.limits, self.coupling)
-        return _restore, (data, self.actuation_terms)
+        return _restore, (data, self.actuation_terms, self.body_springs)
 
     @classmethod
     def from_urdf(
@@ -115,8 +115,8 @@ class Model(ModelData):
         Bodies, joints and their coordinates are those of MuJoCo, in its order. Values of joints are its ``qpos``, but
         free and ball joints have the order of entries of all models here, see ``doc/models.md``. Bodies and sites are
         frames. Where MuJoCo's body frame is at no joint, the body that moves has another frame and the name
-        "body/joint". Armature, damping, dry friction and springs are in `limits`. Equality constraints come by
-        `ConstraintSet.from_mjcf`.
+        "body/joint". Armature, damping, dry friction and springs are in `limits`, spatial tendons between two sites in
+        `body_springs`. Equality constraints come by `ConstraintSet.from_mjcf`.
 
         Parameters
         ----------
@@ -132,12 +132,13 @@ class Model(ModelData):
         Warns
         -----
         DescriptionWarning
-            Once, for what the model leaves out: tendons, actuators, contacts, the medium, ...
+            Once, for what the model leaves out: other tendons, actuators, contacts, the medium, ...
         """
         from .mjcf import read_mjcf
 
-        name, bodies, gravity = read_mjcf(source)
-        return cls(name, *bodies.parts()).with_gravity(gravity)
+        name, bodies, gravity, springs = read_mjcf(source)
+        model = cls(name, *bodies.parts()).with_gravity(gravity)
+        return model.with_body_springs(springs).with_joint_terms() if springs else model
 
     @classmethod
     def from_sdf(
@@ -296,7 +297,8 @@ class Model(ModelData):
     ) -> Model:
         """Return this model with rotors, viscous damping, dry friction or springs of `limits` as part of its dynamics.
 
-        They are left out by default: then the dynamics are those of the rigid bodies alone.
+        So are damping and stiffness of `body_springs`. They are left out by default: then the dynamics are those of the
+        rigid bodies alone.
 
         Raises
         ------
@@ -319,8 +321,13 @@ class Model(ModelData):
         losses = (self.limits.damping if damping else zero, self.limits.friction if friction else zero)
         sliding = free_sliding(self.joints, losses[1])
         held = joint_springs(self.joints, self.limits) if springs else ()
-        terms = ActuationTerms(*losses, rotors, sliding, held)
-        return self._changed(table, terms if damping or friction or rotors or held else None)
+        between = tuple(
+            replace(one, stiffness=one.stiffness if springs else 0.0, damping=one.damping if damping else 0.0)
+            for one in self.body_springs
+            if springs or damping
+        )
+        terms = ActuationTerms(*losses, rotors, sliding, held, between)
+        return self._changed(table, terms if damping or friction or rotors or held or between else None)
 
     def with_armature(self, armature: npt.ArrayLike) -> Model:
         """Return this model with other rotors (nv,), which are part of its dynamics [kg m^2 or kg].
@@ -389,6 +396,27 @@ class Model(ModelData):
         object.__setattr__(model, "limits", limits)
         return model
 
+    def with_body_springs(self, springs: Sequence[BodySpring]) -> Model:
+        """Return this model with springs and dampers between bodies in place of its own, as part of its dynamics.
+
+        Raises
+        ------
+        InputError
+            For what is no sequence of `BodySpring`, ends that are no frames or on one body, and models with coupled
+            mimics.
+        """
+        if not isinstance(springs, Sequence) or not all(isinstance(one, BodySpring) for one in springs):
+            raise InputError(f"springs: a sequence of BodySpring is expected, got {springs!r}", name="springs")
+        if springs and self.coupling is not None:
+            raise InputError("springs: between bodies, a model without coupled mimics is expected", name="springs")
+        for one in springs:
+            if self.frame(one.first).body == self.frame(one.second).body:
+                raise InputError(f"spring {one.name!r}: ends on two bodies are expected", name=one.name)
+        terms = self.actuation_terms or ActuationTerms(self.zero_velocity, self.zero_velocity)
+        model = self._changed(copied(self.table), terms._replace(body_springs=tuple(springs)))
+        object.__setattr__(model, "body_springs", tuple(springs))
+        return model
+
     def with_joint_prefix(self, prefix: str) -> Model:
         """Return this model with other names of its joints, which begin with a prefix; those of links stay."""
         if not isinstance(prefix, str):
@@ -414,11 +442,13 @@ class Model(ModelData):
         found = None if self.coupling is not None else couple(self.joints, self.limits)
         if found is None:
             return self
+        if self.body_springs:
+            raise InputError("springs: between bodies, a model without coupled mimics is expected", name="springs")
         joints, limits, coupling = found
         model = Model(self.name, self.rows, joints, self.frames, limits, coupling)
         if self.actuation_terms is None:
             return model
-        damping, friction, rotors, _, springs = self.actuation_terms
+        damping, friction, rotors, _, springs, _ = self.actuation_terms
         damping, friction = coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction
         rotors, sliding = free_rotors(joints, limits.armature) if rotors else (), free_sliding(joints, friction)
         held = joint_springs(joints, limits) if springs else ()
@@ -471,5 +501,7 @@ def _with_terms(model: Model, terms: ActuationTerms | None) -> Model:
     return model
 
 
-def _restore(data: tuple[Any, ...], terms: ActuationTerms | None) -> Model:
-    return _with_terms(Model(*data), terms)
+def _restore(data: tuple[Any, ...], terms: ActuationTerms | None, springs: tuple[BodySpring, ...] = ()) -> Model:
+    model = _with_terms(Model(*data), terms)
+    object.__setattr__(model, "body_springs", springs)
+    return model

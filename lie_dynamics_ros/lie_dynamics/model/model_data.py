@@ -16,7 +16,7 @@ from ..shown import pictures, table, value_text
 from . import layout
 from .coupling import MimicCoupling
 from .pack import get_inertia, with_columns
-from .structure import ActuationTerms, Frame, Joint, JointLimits
+from .structure import ActuationTerms, BodySpring, Frame, Joint, JointLimits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +37,8 @@ class ModelData:
         Every body, and every frame fixed to a body or to the world, by name.
     limits : JointLimits
         Limits and losses of the coordinates.
+    body_springs : tuple of BodySpring
+        Springs and dampers between bodies; part of the dynamics only after `Model.with_joint_terms`.
     table, coupling : ndarray; Coupling or None
         The internal interface: what kernels take, rows and columns as `model.layout` names them, and how the
         coordinates of coupled mimic joints follow from the independent ones. So are `rows`, a view of the rows of
@@ -52,6 +54,7 @@ class ModelData:
         "_weightless",
         "_where",
         "actuation_terms",
+        "body_springs",
         "coupling",
         "custom_joints",
         "frames",
@@ -85,6 +88,7 @@ class ModelData:
     vector_q: npt.NDArray[np.intp]
     vector_v: npt.NDArray[np.intp]
     actuation_terms: ActuationTerms | None
+    body_springs: tuple[BodySpring, ...]
     zero_velocity: Array
     _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were requested
     plain: bool
@@ -123,6 +127,7 @@ class ModelData:
             "_where": {},
             "_weightless": None,
             "actuation_terms": None,
+            "body_springs": (),
             "plain": coupling is None and all(j.type.custom is None for j in joints),
         }
         for key, value in values.items():

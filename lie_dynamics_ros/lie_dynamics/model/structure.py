@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..arrays import Array
+from ..errors import DescriptionError
+from ..lie._arrays import numbers
 from .joint_types import JointType
 
 
@@ -113,6 +115,68 @@ class JointLimits:
         return _rebuild(self)
 
 
+@dataclass(frozen=True, eq=False)
+class BodySpring:
+    """A spring and damper along the line between points of two bodies, or of a body and the world.
+
+    Parameters
+    ----------
+    first, second : str
+        Bodies or frames.
+    stiffness : float
+        k [N/m], not negative.
+    rest : float or (float, float)
+        Length at which it pulls nothing [m], or the shortest and longest such one: a rope that goes slack has 0.
+    damping : float
+        c [N s/m], not negative. The points are drawn to each other by k (l - rest) + c dl/dt.
+    first_point, second_point : array-like, shape (3,)
+        In these frames [m].
+    name : str
+        In errors; "first-second" when left out.
+
+    Raises
+    ------
+    DescriptionError
+        For numbers that are negative or not finite, and points of other shapes; with its name.
+    """
+
+    first: str
+    second: str
+    stiffness: float = 0.0
+    rest: Any = 0.0
+    damping: float = 0.0
+    first_point: Any = (0.0, 0.0, 0.0)
+    second_point: Any = (0.0, 0.0, 0.0)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "name", self.name or f"{self.first}-{self.second}")
+        for key, shapes in (("stiffness", [()]), ("damping", [()]), ("rest", [(), (2,)])):
+            value = numbers(getattr(self, key))
+            good = value.shape in shapes and bool((np.isfinite(value) & (value >= 0.0)).all())
+            if not good or (value.shape and value[0] > value[1]):
+                two = ", or two that ascend," if key == "rest" else ""
+                self._refuse(key, f"a finite number that is not negative{two}")
+            put(self, key, tuple(np.broadcast_to(value, (2,)).tolist()) if key == "rest" else float(value))
+        for key in ("first_point", "second_point"):
+            point = numbers(getattr(self, key))
+            if point.shape != (3,) or not np.isfinite(point).all():
+                self._refuse(key, "three finite numbers")
+            put(self, key, point)
+
+    def _refuse(self, key: str, wanted: str) -> NoReturn:
+        value = getattr(self, key)
+        raise DescriptionError(
+            f"spring {self.name!r}: {key}: {wanted} expected, got {value!r}", name=self.name, value=value
+        )
+
+    @property
+    def ends(self) -> tuple[tuple[str, Array], tuple[str, Array]]:
+        """Frames and points."""
+        return (self.first, self.first_point), (self.second, self.second_point)
+
+
 class ActuationTerms(NamedTuple):
     """Joint terms of the forces of a model, apart from its bodies.
 
@@ -128,6 +192,8 @@ class ActuationTerms(NamedTuple):
         its first entries of q and of qd.
     springs : tuple of (int, int, float, float)
         For each spring its entries of q and of qd, its stiffness, and where it is at rest.
+    body_springs : tuple of BodySpring
+        Between points of bodies.
     """
 
     damping: Array
@@ -135,6 +201,7 @@ class ActuationTerms(NamedTuple):
     free_rotors: tuple[tuple[int, float], ...] = ()
     sliding: tuple[tuple[int, int], ...] = ()
     springs: tuple[tuple[int, int, float, float], ...] = ()
+    body_springs: tuple[BodySpring, ...] = ()
 
 
 def free_rotors(joints: Iterable[Joint], armature: Array) -> tuple[tuple[int, float], ...]:

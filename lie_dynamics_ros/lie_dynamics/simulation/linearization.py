@@ -254,7 +254,7 @@ def _check_joints(model: Model, joints: JointPhysics | None, integrator: str) ->
 def _is_implicit(model: Model, joints: JointPhysics | None) -> bool:
     """Return whether `Simulator` takes damping and stops implicitly in semi-implicit steps of this model."""
     terms = model.actuation_terms
-    turned = terms is not None and (terms.free_rotors or terms.sliding or terms.springs)
+    turned = bool(terms is not None and any(terms[2:]))
     turned = turned or (joints is not None and joints.sliding(model))
     return not model.custom_joints and model.coupling is None and not turned
 

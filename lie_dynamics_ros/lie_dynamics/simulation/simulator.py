@@ -111,6 +111,8 @@ class Simulator:
             )
             held = bool(model.actuation_terms.springs)
             self.model = model.with_joint_terms(bool(model.rows[1:, layout.ARMATURE].any()), springs=held)
+            if model.actuation_terms.body_springs:
+                self.model = self.model.with_body_springs(model.actuation_terms.body_springs)
         self._table = self.joints._table
         self._scratch = copied(self.model.table)
         self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0)).table)

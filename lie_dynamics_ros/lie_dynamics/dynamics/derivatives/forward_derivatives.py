@@ -250,7 +250,7 @@ def _general(
     out = evaluate(model, _batch, inputs, output_shapes, f_ext, given, threads, diagnose, extension=extend_twice)
     found = HybridDynamicsDerivatives(out[0], out[-1])
     if model.actuation_terms is not None:
-        _take(found.dqdd_dqd, found.dtau_dqd, found, given, joint_terms_rate(model, rates))
+        _take(found.dqdd_dqd, found.dtau_dqd, found, given, joint_terms_rate(model, inputs["q"], rates))
         slope = joint_terms_slope(model, inputs["q"], rates)
         if slope is not None:
             _take(found.dqdd_dq, found.dtau_dq, found, given, slope)

@@ -111,7 +111,7 @@ def _general(
         out = np.asarray(rates.T @ out @ rates)
     if model.actuation_terms is not None:
         rates = shaped(inputs["qd"], model.nv, "qd", model)
-        out[..., 1, :, :] += joint_terms_rate(model, rates)
+        out[..., 1, :, :] += joint_terms_rate(model, inputs["q"], rates)
         slope = joint_terms_slope(model, inputs["q"], rates)
         if slope is not None:
             out[..., 0, :, :] += slope

@@ -247,7 +247,7 @@ def with_direct(model: Model, seeding: Seeding, change: Array, q: Array, qd: Arr
     for number, what, at, data in seeding.direct:
         if at is None:
             if what == "qd" and model.actuation_terms is not None:
-                change[number] += (joint_terms_rate(model, qd) @ np.asarray(data)[..., None])[..., 0]
+                change[number] += (joint_terms_rate(model, q, qd) @ np.asarray(data)[..., None])[..., 0]
             slope = joint_terms_slope(model, q, qd) if what == "q" else None
             if slope is not None:
                 change[number] += (slope @ np.asarray(data)[..., None])[..., 0]

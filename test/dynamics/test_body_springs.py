@@ -1,0 +1,235 @@
+"""Springs and dampers between bodies: MuJoCo's spatial tendons, energy, differences, loops by virtual work."""
+
+import pickle
+import warnings
+
+import mujoco
+import numpy as np
+import pytest
+
+from lie_dynamics_ros.lie_dynamics import (
+    BodySpring,
+    Model,
+    ModelBuilder,
+    forward_dynamics,
+    forward_dynamics_derivatives,
+    frame_pose,
+    hybrid_dynamics,
+    inverse_dynamics,
+    inverse_dynamics_derivatives,
+    inverse_dynamics_second_derivatives,
+    joint_types,
+    kinetic_energy,
+    potential_energy,
+)
+from lie_dynamics_ros.lie_dynamics.constraints import (
+    consistent_acceleration,
+    consistent_velocity,
+    constrained_forward_derivatives,
+    constrained_forward_dynamics,
+    constrained_hybrid_dynamics,
+    constrained_inverse_derivatives,
+    constrained_inverse_dynamics,
+)
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar
+from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InputError
+from lie_dynamics_ros.lie_dynamics.lie import SpatialInertia
+from lie_dynamics_ros.lie_dynamics.simulation import linearize, simulate
+
+GEOM = 'contype="0" conaffinity="0"'
+MJCF = f"""<mujoco><option timestep="1e-4" integrator="RK4"/><worldbody><site name="hook" pos=".3 .1 1.4"/>
+<body name="a" pos="0 0 1"><joint name="ball" type="ball"/><geom type="box" size=".1 .05 .2" pos="0 0 -.2" {GEOM}/>
+<site name="side" pos=".1 .05 -.1"/>
+<body name="b" pos="0 0 -.4"><joint name="hinge" axis="0 1 0"/><geom type="sphere" size=".1" {GEOM}/>
+<body name="c" pos=".1 0 -.2"><joint name="slide" type="slide" axis="1 0 .2"/><geom type="sphere" size=".08" {GEOM}/>
+<site name="tip" pos="0 .1 -.1"/></body></body></body>
+<body name="d" pos=".6 0 .6"><joint name="loose" type="free"/><geom type="box" size=".1 .1 .05" {GEOM}/>
+<site name="eye" pos=".05 0 .05"/></body></worldbody><tendon>
+<spatial name="shock" stiffness="90" damping="4" springlength=".35"><site site="side"/><site site="tip"/></spatial>
+<spatial name="rope" stiffness="40" damping="1" springlength="0 .2"><site site="tip"/><site site="eye"/></spatial>
+<spatial name="hanger" stiffness="70" springlength=".3"><site site="hook"/><site site="eye"/></spatial>
+</tendon></mujoco>"""
+
+
+@pytest.fixture(name="both", scope="module")
+def _both():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return Model.from_mjcf(MJCF), mujoco.MjModel.from_xml_string(MJCF)
+
+
+def state(model, there, rng):
+    """The same random state of both: MuJoCo's quaternions have w first, its free joints turn in the body's axes."""
+    q, qd = model.integrate(model.neutral(), 0.5 * rng.normal(size=model.nv)), rng.normal(size=model.nv)
+    place = model.joint("loose").q_slice
+    q[place][4:] += [0.6, 0.0, 0.6]
+    data = mujoco.MjData(there)
+    for joint in model.joints:
+        part = q[joint.q_slice]
+        if joint.kind in ("spherical", "free"):
+            turn = np.roll(part[:4], 1)
+            part = turn if joint.kind == "spherical" else np.concatenate([part[4:], turn])
+        at = there.jnt_qposadr[there.joint(joint.name).id]
+        data.qpos[at : at + len(part)] = part
+        rate = qd[joint.v_slice]
+        if joint.kind == "free":
+            R = frame_pose(model, q, joint.body)[:3, :3]
+            rate = np.concatenate([R @ rate[3:], rate[:3]])
+        at = there.jnt_dofadr[there.joint(joint.name).id]
+        data.qvel[at : at + len(rate)] = rate
+    return q, qd, data
+
+
+def test_tendons_are_those_of_mujoco(both, rng):
+    model, there = both
+    assert [spring.name for spring in model.body_springs] == ["shock", "rope", "hanger"]
+    bare, full = model.with_joint_terms(), model.with_joint_terms(damping=True, springs=True)
+    slack = 0
+    for _ in range(6):
+        q, qd, data = state(model, there, rng)
+        mujoco.mj_forward(there, data)
+        force = inverse_dynamics(full, q, qd, np.zeros(model.nv)) - inverse_dynamics(bare, q, qd, np.zeros(model.nv))
+        for joint in model.joints:
+            at = there.jnt_dofadr[there.joint(joint.name).id]
+            expected = -data.qfrc_passive[at : at + joint.type.nv]
+            if joint.kind == "free":
+                R = frame_pose(model, q, joint.body)[:3, :3]
+                expected = np.concatenate([expected[3:], R.T @ expected[:3]])
+            assert force[joint.v_slice] == pytest.approx(expected, rel=1e-10, abs=1e-10)
+        low, high = there.tendon_lengthspring.T
+        beyond = data.ten_length - np.clip(data.ten_length, low, high)
+        slack += int((beyond == 0.0).sum())
+        assert potential_energy(full, q) - potential_energy(bare, q) == pytest.approx(
+            0.5 * there.tendon_stiffness @ beyond**2, rel=1e-11
+        )
+        tau = rng.normal(size=model.nv)
+        qdd = forward_dynamics(full, q, qd, tau)
+        assert inverse_dynamics(full, q, qd, qdd) == pytest.approx(tau, abs=1e-9)
+        given = np.arange(model.nv) % 2 == 0
+        mixed = hybrid_dynamics(full, q, qd, qdd, tau, given)
+        assert mixed[0] == pytest.approx(qdd, abs=1e-8) and mixed[1] == pytest.approx(tau, abs=1e-8)
+    assert np.array_equal(
+        inverse_dynamics(pickle.loads(pickle.dumps(full)), q, qd, qdd), inverse_dynamics(full, q, qd, qdd)
+    )
+    many = np.stack([q, model.neutral()])
+    assert inverse_dynamics(full, many, np.stack([qd, qd]), np.stack([qdd, qdd]))[0] == pytest.approx(
+        inverse_dynamics(full, q, qd, qdd), abs=1e-12
+    )
+
+
+def test_derivatives_are_those_of_differences(both, rng):
+    model = both[0].with_joint_terms(damping=True, springs=True)
+    q, qd, _ = state(*both, rng)
+    qdd, h = rng.normal(size=model.nv), 1e-6
+    inverse = inverse_dynamics_derivatives(model, q, qd, qdd)
+    tau = inverse_dynamics(model, q, qd, qdd)
+    forward = forward_dynamics_derivatives(model, q, qd, tau)
+    for k, unit in enumerate(h * np.eye(model.nv)):
+        for found, at in (
+            (inverse.dq, lambda s, u=unit: inverse_dynamics(model, model.integrate(q, s * u), qd, qdd)),
+            (inverse.dqd, lambda s, u=unit: inverse_dynamics(model, q, qd + s * u, qdd)),
+            (forward.dq, lambda s, u=unit: forward_dynamics(model, model.integrate(q, s * u), qd, tau)),
+            (forward.dqd, lambda s, u=unit: forward_dynamics(model, q, qd + s * u, tau)),
+        ):
+            expected = (at(1) - at(-1)) / (2 * h)
+            assert found[:, k] == pytest.approx(expected, rel=1e-6, abs=1e-6 * np.abs(found).max())
+    for method in ("semi_implicit", "rkmk4"):
+        step = linearize(model, q, qd, tau, 1e-3, integrator=method)
+        for k, unit in enumerate(h * np.eye(model.nv)):
+            ends = [
+                simulate(model, model.integrate(q, s * unit), qd, tau, duration=1e-3, step=1e-3, method=method).qd[-1]
+                for s in (-1, 1)
+            ]
+            assert step.A[model.nv :, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), abs=1e-5)
+    with pytest.raises(InputError, match="second derivatives know no springs between bodies"):
+        inverse_dynamics_second_derivatives(model, q, qd, qdd)
+
+
+def bare(model):
+    """The model with the springs, but not the dampers."""
+    return model.with_joint_terms(springs=True)
+
+
+def test_energy_goes_into_dampers_alone(both):
+    model = both[0]
+    q = model.neutral()
+    q[model.joint("loose").q_slice][4:] += [0.6, 0.0, 0.5]
+    for damped in (False, True):
+        full = model.with_joint_terms(springs=True, damping=damped)
+        motion = simulate(full, q, np.ones(model.nv), duration=0.1, step=1e-3, method="rkmk4")
+        energy = kinetic_energy(full, motion.q, motion.qd) + potential_energy(full, motion.q)
+        power = [v @ (inverse_dynamics(full, x, v, 0 * v) - inverse_dynamics(bare(full), x, v, 0 * v))
+                 for x, v in zip(motion.q, motion.qd, strict=True)]  # fmt: skip
+        lost = np.trapezoid(power, motion.time)
+        assert energy[0] - energy[-1] == pytest.approx(lost, abs=3e-5)
+        assert lost > 0.01 if damped else lost == 0.0
+
+
+def test_in_loops(rng):
+    """A spring from crank to crank of a five-bar: motors hold it by virtual work, dynamics and derivatives agree."""
+    robot = five_bar()
+    first, second = robot.model.body_names[0], robot.model.body_names[-1]
+    spring = BodySpring(first, second, 300.0, 0.1, 5.0, first_point=[0.1, 0.0, 0.02], second_point=[0.05, 0.01, 0.0])
+    model, constraints, q = robot.model.with_body_springs([spring]), robot.constraints, robot.q
+
+    def length(x):
+        ends = [frame_pose(model, x, frame) for frame, _ in spring.ends]
+        a, b = (T[:3, :3] @ point + T[:3, 3] for T, (_, point) in zip(ends, spring.ends, strict=True))
+        return np.linalg.norm(b - a)
+
+    qd = consistent_velocity(model, constraints, q, rng.normal(size=model.nv))
+    qdd = consistent_acceleration(model, constraints, q, qd, rng.normal(size=model.nv))
+    motors = list(robot.actuated)
+    found = constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=motors)
+    without = constrained_inverse_dynamics(robot.model, constraints, q, qd, qdd, actuated=motors)
+    h = 1e-6
+
+    def rate(way):
+        return (length(model.integrate(q, h * way)) - length(model.integrate(q, -h * way))) / (2 * h)
+
+    pull = 300.0 * (length(q) - 0.1) + 5.0 * rate(qd)
+    for along in np.eye(model.nv):
+        way = consistent_velocity(model, constraints, q, along)
+        assert (found.tau - without.tau) @ way == pytest.approx(pull * rate(way), abs=1e-6)
+    again = constrained_forward_dynamics(model, constraints, q, qd, found.tau)
+    assert again.qdd == pytest.approx(qdd, abs=1e-8)
+    mixed = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, np.zeros(model.nv), motors)
+    assert mixed.tau == pytest.approx(found.tau, abs=1e-8)
+    forward = constrained_forward_derivatives(model, constraints, q, qd, found.tau)
+    inverse = constrained_inverse_derivatives(model, constraints, q, qd, qdd)
+    for k, unit in enumerate(h * np.eye(model.nv)):
+        ends = [constrained_forward_dynamics(model, constraints, q + s * unit, qd, found.tau).qdd for s in (-1, 1)]
+        assert forward.qdd.dq[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-5, abs=1e-3)
+        ends = [constrained_inverse_dynamics(model, constraints, q, qd + s * unit, qdd).tau for s in (-1, 1)]
+        assert inverse.tau.dqd[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-5, abs=1e-5)
+
+
+def test_what_is_left_out_or_refused(both):
+    model = both[0]
+    text = MJCF.replace('springlength=".3"', 'springlength=".3" frictionloss="1"')
+    with pytest.warns(DescriptionWarning, match="tendons 'hanger'"):
+        assert len(Model.from_mjcf(text).body_springs) == 2
+    for arguments, words in (
+        ({"stiffness": -1.0}, "spring 'a-b': stiffness: a finite number"),
+        ({"rest": (0.2, 0.1)}, "rest: .* two that ascend"),
+        ({"damping": np.nan}, "damping: a finite"),
+        ({"first_point": [0.0, 1.0]}, "first_point: three finite numbers"),
+    ):
+        with pytest.raises(DescriptionError, match=words):
+            BodySpring("a", "b", **arguments)
+    for springs, words in (
+        (3, "a sequence of BodySpring"),
+        ([BodySpring("a", "nowhere")], "'nowhere'"),
+        ([BodySpring("a", "side")], "spring 'a-side': ends on two bodies"),
+    ):
+        with pytest.raises(InputError, match=words):
+            model.with_body_springs(springs)
+    builder = ModelBuilder()
+    one = SpatialInertia(1.0, np.zeros(3), np.eye(3))
+    builder.add("a", joint=joint_types.revolute([0, 0, 1]), inertia=one)
+    builder.add("b", "a", joint_types.revolute([0, 0, 1]), inertia=one, mimic=("a", 1.0, 0.0))
+    loose = builder.build()
+    with pytest.raises(InputError, match="without coupled mimics"):
+        loose.with_body_springs([BodySpring("a", "b")]).with_coupled_mimics()
+    with pytest.raises(InputError, match="without coupled mimics"):
+        loose.with_coupled_mimics().with_body_springs([BodySpring("a", "b")])
