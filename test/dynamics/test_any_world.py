@@ -23,8 +23,8 @@ EXEMPT = {
     ),
     **dict.fromkeys(
         ("Assembly", "Baumgarte", "ConstrainedDerivatives", "ConstrainedDynamics", "ConstrainedSensitivity",
-         "BodySpring", "ConstraintSet", "Coupling", "Loop", "Model", "ModelBuilder", "Parameter", "SpatialInertia", "UserConstraint",
-         "joint_types"),
+         "BodySpring", "ConstraintSet", "Coupling", "Loop", "Model", "ModelBuilder", "Parameter", "SpatialInertia",
+         "UserConstraint", "joint_types"),
         "holds what functions in the table take or return",
     ),
     **dict.fromkeys(

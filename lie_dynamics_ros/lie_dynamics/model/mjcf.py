@@ -174,7 +174,7 @@ def _rows(compiled: Any, field: str) -> npt.NDArray[np.bool_]:
     value = getattr(compiled, field, None)
     if value is None or not compiled.ntendon:
         return np.zeros(compiled.ntendon, dtype=np.bool_)
-    return np.asarray(np.reshape(value, (compiled.ntendon, -1)) != 0.0).any(axis=1)
+    return np.array([np.any(row) for row in value])
 
 
 def site_frames(names: MjcfNames) -> list[str]:

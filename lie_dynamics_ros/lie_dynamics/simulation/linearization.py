@@ -255,7 +255,7 @@ def _is_implicit(model: Model, joints: JointPhysics | None) -> bool:
     """Return whether `Simulator` takes damping and stops implicitly in semi-implicit steps of this model."""
     terms = model.actuation_terms
     turned = bool(terms is not None and any(terms[2:]))
-    turned = turned or (joints is not None and joints.sliding(model))
+    turned |= joints is not None and bool(joints.sliding(model))
     return not model.custom_joints and model.coupling is None and not turned
 
 
