@@ -159,6 +159,54 @@ MOST_AT_ONCE = 10
 """How many states the simulation catches up when it is late; what is beyond is lost time."""
 
 
+class CommandLog:
+    """Commands to a simulated robot, as they come.
+
+    Attributes
+    ----------
+    last : float or None
+        Simulated time of the last one [s]; None after a time without.
+    stale : bool
+        Whether commands have run out.
+    taken, refused : int
+        How many there were, and how many more could not be used.
+    problem : str
+        Why the last of these could not.
+    """
+
+    def __init__(self) -> None:
+        self.last: float | None = None
+        self.stale = False
+        self.refused, self.problem = 0, ""
+        self.taken = self._reported = 0
+
+    def restart(self) -> None:
+        """Forget when the last one came."""
+        self.last, self.stale = None, False
+
+    def take(self, now: float) -> None:
+        """Take note of a command at a simulated time [s]."""
+        self.taken += 1
+        self.last, self.stale = now, False
+
+    def refuse(self, problem: str) -> None:
+        """Take note of one that cannot be used."""
+        self.refused += 1
+        self.problem = problem
+
+    def run_out(self, now: float, timeout: float) -> bool:
+        """Return whether commands have ceased for longer than a timeout [s] by now; 0: they never do."""
+        if not timeout or self.last is None or now - self.last <= timeout:
+            return False
+        self.last, self.stale = None, True
+        return True
+
+    def rate(self, period: float) -> float:
+        """Return how many were taken per second in the last ``period`` [s]."""
+        count, self._reported = self.taken - self._reported, self.taken
+        return count / period
+
+
 class _StateMessages:
     """What is published of a robot; its numbers are written through arrays."""
 
@@ -193,10 +241,9 @@ class SimulatedRobot(ManagedNode):
         self._motion: SineMotion | None = None
         self._robot = "none"
         self._simulation: RobotSimulation | None = None
-        self._published = self._reported = self._commands = self._commands_reported = self._refused = 0
-        self._problem = self._hold_reason = ""
-        self._commanded: float | None = None  # simulated time of the last command [s]
-        self._stale = False
+        self._published = self._reported = 0
+        self._hold_reason = ""
+        self._commands = CommandLog()
         self._lock = LockStep()
         self._simulated = 0.0  # simulated time of the last report [s]
         self._stamped = -1  # time of the last state of a motion [ns]
@@ -278,7 +325,8 @@ class SimulatedRobot(ManagedNode):
         if self._simulation is not None:
             self._simulation.reset()
         self._begun = _Beginning(self.get_clock().now().nanoseconds, self._steady())
-        self._commanded, self._stale, self._hold_reason, self._simulated = None, False, "", 0.0
+        self._commands.restart()
+        self._hold_reason, self._simulated = "", 0.0
 
     def _steady(self) -> float:
         """Time in which the robot moves [s]: steady, or the simulated time of somebody else."""
@@ -343,13 +391,14 @@ class SimulatedRobot(ManagedNode):
         due = int((elapsed - simulation.time) * settings["rate"] + 0.5)
         if due < 1:
             return
-        if settings["lock_step"] and self._commanded is not None and self._lock.waits(time.perf_counter()):
+        if settings["lock_step"] and self._commands.last is not None and self._lock.waits(time.perf_counter()):
             return
         most = 1 if settings["lock_step"] else MOST_AT_ONCE
         if due > most:
             self._begun.put_off((due - most) / (settings["rate"] * factor))
             due = most
-        self._judge_commands(simulation)
+        if self._commands.run_out(simulation.time, settings["command_timeout"]):
+            simulation.hold()
         try:
             simulation.advance(due * settings["substeps"])
         except LieDynamicsError as error:
@@ -373,12 +422,6 @@ class SimulatedRobot(ManagedNode):
         self._tell_time(stamp)
         self._publish(stamp)
 
-    def _judge_commands(self, simulation: RobotSimulation) -> None:
-        timeout = self.settings["command_timeout"]
-        if timeout and self._commanded is not None and simulation.time - self._commanded > timeout:
-            simulation.hold()
-            self._commanded, self._stale = None, True
-
     def _receiver(self, read: Callable[[Any, JointMapping], JointCommand]) -> Callable[[Any], None]:
         def receive(message: Any) -> None:
             simulation = self._simulation
@@ -387,14 +430,13 @@ class SimulatedRobot(ManagedNode):
             try:
                 simulation.tell(*read(message, self._joints))
             except MessageError as error:
-                self._refused += 1
-                self._problem = str(error)
+                self._commands.refuse(str(error))
                 return
-            self._commands += 1
             self._lock.commanded(nanoseconds(message.header.stamp) if isinstance(message, JointState) else 0)
-            if self._commanded is None:
+            if self._commands.last is None:
                 self._lock.engage(time.perf_counter())
-            self._commanded, self._stale, self._hold_reason = simulation.time, False, ""
+            self._commands.take(simulation.time)
+            self._hold_reason = ""
             if self.settings["lock_step"]:
                 self._simulate()  # where the next state is due, it waited for this
 
@@ -432,19 +474,18 @@ class SimulatedRobot(ManagedNode):
         values["simulated time [s]"] = f"{simulation.time:.3f}"
         values["real-time factor"] = f"{max(0.0, simulation.time - self._simulated) / period:.3f}"
         self._simulated = simulation.time
-        values["commands per second"] = f"{(self._commands - self._commands_reported) / period:.1f}"
-        self._commands_reported = self._commands
-        values["commands dropped"] = self._refused
+        values["commands per second"] = f"{self._commands.rate(period):.1f}"
+        values["commands dropped"] = self._commands.refused
         for k, name in enumerate(NAMES):
             joints = [j for j, told in zip(simulation.model.joint_names, simulation.told, strict=True) if told == k]
             values[f"joints under {name}"] = ", ".join(joints) or "none"
-        if self._problem:
-            values["last dropped command"] = self._problem
+        if self._commands.problem:
+            values["last dropped command"] = self._commands.problem
         if self.state != "active":
             return
         if self._hold_reason:
             report.add(diagnostics.ERROR, f"the robot is held: {self._hold_reason}")
-        if self._stale:
+        if self._commands.stale:
             report.add(diagnostics.WARN, "commands are stale: brakes hold the robot")
         saturated = simulation.take_saturated()
         if saturated:

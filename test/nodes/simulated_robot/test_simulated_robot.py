@@ -94,10 +94,10 @@ def test_commands_of_two_controllers_at_once_are_both_obeyed(bench):
     commands = [JointState(name=[name], effort=[1.0]) for name in ARM_JOINTS[:2]]
 
     def both_at_once():  # nothing is taken between the two: a queue for one would hold the second alone, each time
-        before = node._commands
+        before = node._commands.taken
         for publisher, command in zip(publishers, commands, strict=True):
             publisher.publish(command)
-        bench.wait(lambda: node._commands > before, "a command")
+        bench.wait(lambda: node._commands.taken > before, "a command")
         return (node._simulation.told[:2] == EFFORT).all()
 
     bench.wait(both_at_once, "both commands to be obeyed")
