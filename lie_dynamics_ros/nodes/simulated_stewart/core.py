@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.commanding.platform_load import read_load
 from ...core.leg_state import said
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import StewartError, StewartTracker
@@ -39,6 +42,12 @@ class MotionOptions:
     rotation: float
     frequency: float
     response: float
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> MotionOptions:
+        """Make options of parameter values."""
+        names = ("translation_amplitude", "rotation_amplitude", "frequency", "response_time")
+        return cls(*(values[name] for name in names))
 
 
 class PlatformMotion:
@@ -187,6 +196,13 @@ class ActuatorOptions:
     delay: float
     servo_rate: float
     load: PlatformLoad
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> ActuatorOptions:
+        """Make options of parameter values; raises ParameterError."""
+        limits = (values[name] or math.inf for name in ("max_rate", "max_acceleration", "max_force"))
+        own = (values[name] for name in ("backlash", "delay", "servo_rate"))
+        return cls(*limits, *own, read_load(values))
 
 
 class LegActuators:

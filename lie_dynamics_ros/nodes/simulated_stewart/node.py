@@ -5,7 +5,6 @@ See doc/nodes/simulated_stewart.md for topics and parameters.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -150,26 +149,11 @@ class SimulatedStewart(ManagedNode):
     def settings_changed(self, names: set[str]) -> None:
         """Apply what may change while it moves."""
         if isinstance(self._motion, PlatformMotion):
-            self._motion.options = self._options()
+            self._motion.options = MotionOptions.from_values(self.settings)
         elif self._motion is not None:
-            self._motion.options = self._actuator_options()
+            self._motion.options = ActuatorOptions.from_values(self.settings)
         else:
             self.start()  # where autostart waits for something to be put right
-
-    def _options(self) -> MotionOptions:
-        settings = self.settings
-        return MotionOptions(
-            translation=settings["translation_amplitude"],
-            rotation=settings["rotation_amplitude"],
-            frequency=settings["frequency"],
-            response=settings["response_time"],
-        )
-
-    def _actuator_options(self) -> ActuatorOptions:
-        settings = self.settings
-        limits = (settings[name] or math.inf for name in ("max_rate", "max_acceleration", "max_force"))
-        own = (settings[name] for name in ("backlash", "delay", "servo_rate"))
-        return ActuatorOptions(*limits, *own, read_load(settings))
 
     def configure(self) -> None:
         """Read the platform."""
@@ -183,13 +167,13 @@ class SimulatedStewart(ManagedNode):
         home = platform.home_pose
         if home is None:
             raise ConfigurationError("the platform has no home_pose, about which it could move")
-        self._motion = PlatformMotion(platform, home, self._options())
+        self._motion = PlatformMotion(platform, home, MotionOptions.from_values(self.settings))
         self._motion.advance(0.0)
         if self._motion.held:
             self._motion = None
             raise ConfigurationError("the platform's home_pose is beyond the limits of its legs")
         if settings["mode"] == ACTUATORS and not isinstance(platform, OffsetPlatform):
-            self._motion = LegActuators(platform, home, self._actuator_options())
+            self._motion = LegActuators(platform, home, ActuatorOptions.from_values(self.settings))
         self._setup = _Setup(platform, settings)
 
     def activate(self) -> None:
@@ -293,7 +277,8 @@ class SimulatedStewart(ManagedNode):
             return response
         self._refused = ""
         if isinstance(self._motion, LegActuators):
-            self._motion = LegActuators(self._setup.platform, self._setup.platform.home_pose, self._actuator_options())
+            platform = self._setup.platform
+            self._motion = LegActuators(platform, platform.home_pose, ActuatorOptions.from_values(self.settings))
             response.success, response.message = True, "the platform is in its home pose"
             return response
         self._motion.go_to(None)
