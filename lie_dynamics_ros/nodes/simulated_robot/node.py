@@ -363,11 +363,13 @@ class SimulatedRobot(ManagedNode):
             stamp = round((self._steady() - self._begun.steady) * self.settings["real_time_factor"] * 1e9)
             self._tell_time(stamp)
         out = self._messages
+        assert out is not None
         out.position[:], out.velocity[:], out.acceleration[:] = self._motion.at((stamp - begin) * 1e-9)
         self._points.send(out.point)
         self._publish(stamp)
 
     def _publish(self, stamp: int) -> None:
+        assert self._messages is not None
         header = self._messages.state.header.stamp
         header.sec, header.nanosec = divmod(stamp, 1_000_000_000)
         self._lock.published(stamp, time.perf_counter())
@@ -409,6 +411,7 @@ class SimulatedRobot(ManagedNode):
             self._begun.put_off(due / (settings["rate"] * factor))
             return
         out = self._messages
+        assert out is not None
         out.position[:], out.velocity[:] = simulation.measure()
         out.effort[:] = simulation.effort
         stamp = round(simulation.time * 1e9)

@@ -195,6 +195,7 @@ class SimulatedStewart(ManagedNode):
         if now.nanoseconds == self._last:
             return  # simulated time stands still
         motion, setup = self._motion, self._setup
+        assert motion is not None and setup is not None
         step, before = (now.nanoseconds - self._last) * 1e-9, motion.twist
         motion.advance(step)
         self._last = now.nanoseconds
