@@ -16,7 +16,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar
 from lie_dynamics_ros.lie_dynamics.geometry.plots import save_figure
-from lie_dynamics_ros.lie_dynamics.simulation.constrained import simulate_constrained
+from lie_dynamics_ros.lie_dynamics.simulation.simulator import simulate_constrained
 
 GROUND, CRANK, COUPLER = 0.4, 0.3, 0.5
 PERIOD = 1.0

@@ -1,4 +1,4 @@
-"""Commands about the joints of a robot, in model order."""
+"""Commands about the joints of a robot, in model order, and phases of nodes that command."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array
+
+OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
+YIELDING = "yielding"
+PHASES = (OFF, HOLDING, FOLLOWING, STOPPING, STOPPED, YIELDING)
+UNTIL_HOLD = (STOPPING, STOPPED, YIELDING)
+"""In which nothing is followed until ~/hold is called."""
+
 
 HOLD, EFFORT, ACCELERATION, POSITION = range(4)
 """What a joint of a simulated robot is given."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..lie_dynamics import JointFriction, Model
 from .arrays import Array
-from .base.moving_base import MovingBase
 from .errors import ConfigurationError
+from .moving_base import MovingBase
 from .robot_options import RobotOptions
 from .robot_state import RobotState
 

@@ -87,12 +87,12 @@ class Unwinding:
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
-        self.forget()
+        self._last: tuple[int, Array, Array] | None = None
+        self._turned: Array | None = None
 
     def forget(self) -> None:
         """Begin afresh at the next state."""
-        self._last: tuple[int, Array, Array] | None = None
-        self._turned: Array | None = None
+        self._last = self._turned = None
 
     @property
     def turned(self) -> Array | None:

@@ -20,15 +20,13 @@ from ..lie_dynamics import LieDynamicsError, Model
 from ..ros.model.robot_description import read_description
 from ..ros.node.domain import DomainReservation
 from . import interruption
-from .arm.showcase import ArmShowcase
-from .control.showcase import ControlShowcase
-from .errors import ShortfallError
+from .arm import ArmShowcase
+from .control import ControlShowcase
+from .interruption import ShortfallError
 from .processes import Children
-from .reports import Reports
 from .showcase import Showcase
-from .stewart.showcase import StewartShowcase
-from .view import await_browser, check_view, start_view
-from .watch import watch
+from .stewart import StewartShowcase
+from .watch import Reports, await_browser, check_view, start_view, watch
 
 OWN_ROBOT = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 

@@ -1,10 +1,15 @@
-"""Signals to end, which are not lost."""
+"""Early ends: signals, which are not lost, and figures that fall short."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+
+class ShortfallError(Exception):
+    """A figure fell short, named in the message."""
+
 
 _deferred = False
 _requested = False

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +14,45 @@ from typing import Any
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 
-from .tape import Tape
+from ..ros.wire.messages import nanoseconds
+
+QUEUE = QoSProfile(depth=20_000)
+"""With which a tape listens: so much may come while the machine is busy elsewhere, and nothing is lost."""
+
+
+class Tape:
+    """Keeps serialized messages of several topics, in the order in which they came, until they are played.
+
+    They are read when there is time: so none is lost while the view is drawn or the machine is busy.
+
+    Attributes
+    ----------
+    taken : int
+        How many have come.
+    """
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self._waiting: deque[tuple[Callable[[Any, float], None], type, bytes, float]] = deque()
+
+    def subscribe(self, node: Node, kind: type, topic: str, handler: Callable[[Any, float], None]) -> None:
+        """Subscribe; `play` calls ``handler(message, arrival)`` with the time of arrival [s], as by time.time."""
+
+        def keep(data: bytes) -> None:
+            self._waiting.append((handler, kind, data, time.time()))
+            self.taken += 1
+
+        node.create_subscription(kind, topic, keep, QUEUE, raw=True)
+
+    def play(self, seconds: float = math.inf) -> None:
+        """Read what has come, for so many seconds of this process's own time at most."""
+        end = time.process_time() + seconds
+        while self._waiting and time.process_time() < end:
+            handler, kind, data, arrival = self._waiting.popleft()
+            handler(deserialize_message(data, kind), arrival)
 
 
 @dataclass
@@ -43,6 +83,10 @@ class Recorder(ABC):
     @abstractmethod
     def listen(self, node: Node) -> None:
         """Subscribe."""
+
+    def keep(self, node: Node, kind: type, topic: str, kept: dict[int, Any], read: Callable[[Any], Any]) -> None:
+        """Subscribe, and keep what ``read`` makes of each message by its time stamp."""
+        self.tape.subscribe(node, kind, topic, lambda m, _: kept.__setitem__(nanoseconds(m.header.stamp), read(m)))
 
     def begin(self) -> None:
         """Forget all that came by time stamp so far; a fair recording begins here."""

@@ -16,8 +16,7 @@ import numpy as np
 from rclpy.node import Node
 
 from .processes import Children
-from .recording import Recorder, Verdict
-from .tape import QUEUE
+from .recording import QUEUE, Recorder, Verdict
 
 BAR = 20
 """Half the width of a bar, in characters."""

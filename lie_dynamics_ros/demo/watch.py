@@ -1,33 +1,173 @@
-"""Listens to the nodes for a while and shows what happens."""
+"""Listens to the nodes for a while and shows what happens: on the terminal, and on a page by the node viewer."""
 
 from __future__ import annotations
 
+import importlib.util
+import re
+import select
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
 import numpy as np
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.executors import Executor
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from ..nodes.viewer.page import MISSING
+from ..ros.inputs.state_stream import EARLY, STALE
+from ..ros.node.description_source import BEING_READ
 from ..ros.node.process import apply_real_time, usual_scheduling
 from ..ros.node.spinning import make_executor
+from ..ros.outputs.diagnostics import DROPPED
 from . import interruption
-from .errors import ShortfallError
+from .interruption import ShortfallError
 from .processes import Children
-from .reports import Reports
 from .showcase import Moment, Showcase
 
-# Where the demo shows what happens: in place on a terminal, as plain lines elsewhere.
+OPENED = re.compile(r"the page is at (\S+)")
+"""What the node logs once the page is open."""
+PATIENCE = 600.0
+"""Longest wait for the page [s], while the node runs: others may use the machine."""
+SAID = 10.0
+"""Period of the reminder that the page is waited for [s]."""
+OPENING = 60.0
+"""Longest wait for somebody to open the page [s]."""
+
+
+def check_view() -> None:
+    """Raise ShortfallError where there can be no page."""
+    if importlib.util.find_spec("viser") is None:
+        raise ShortfallError(MISSING)
+
+
+def start_view(showcases: Sequence[Showcase], children: Children) -> str:
+    """Start the node viewer for the first robot and platform among the showcases; return the page's address.
+
+    Raises
+    ------
+    ShortfallError
+        The page cannot be opened.
+    """
+    topics: dict[str, str] = {}
+    for showcase in reversed(showcases):
+        topics.update(showcase.viewed)
+    children.start("viewer", {}, topics)
+    start = time.monotonic()
+    end, say = start + PATIENCE, start + SAID
+    while (said := OPENED.search(children.output("viewer"))) is None:
+        interruption.check()
+        if children.ended() or time.monotonic() > end:
+            raise ShortfallError(f"no page was opened; the node viewer printed\n{children.output('viewer')}")
+        if time.monotonic() > say:
+            say += SAID
+            print(f"waiting for the page, {time.monotonic() - start:.0f} s so far ...", flush=True)
+        time.sleep(0.05)
+    return said[1]
+
+
+def await_browser() -> None:
+    """Wait for Enter at a terminal, a minute at most, so that the page is open; elsewhere go on at once."""
+    if not sys.stdin.isatty():
+        return
+    print(f"open it, then press Enter; the show begins after {OPENING:.0f} s in any case", flush=True)
+    end = time.monotonic() + OPENING
+    while time.monotonic() < end:
+        interruption.check()
+        if select.select([sys.stdin], [], [], 0.2)[0]:
+            sys.stdin.readline()
+            return
+
+
+LASTING = 3
+"""An error in so many reports running, one a second, is a fault, unless it says only that messages come late: that is
+the machine's doing, and is remarked on."""
+UNTIMELY = {STALE: "too old", EARLY: "there before the clock that they live by"}
+"""Why states are dropped on a busy machine; the demo has one clock, so none is wrong about the time."""
+
+
+class Reports:
+    """Keeps the last report of each node, and faults.
+
+    Attributes
+    ----------
+    last : dict
+        Last status of each node, by its name.
+    lasting : set
+        Messages of errors that lasted for `LASTING` reports of a node while it was active, but for lateness.
+    """
+
+    def __init__(self) -> None:
+        self.last: dict[str, DiagnosticStatus] = {}
+        self.lasting: set[str] = set()
+        self._running: Counter[str] = Counter()
+
+    def listen(self, node: Node) -> None:
+        """Subscribe."""
+        node.create_subscription(DiagnosticArray, "/diagnostics", self.on_message, 50)
+
+    def figures(self) -> dict[str, dict[str, str]]:
+        """Key figures of each node's last report."""
+        return {name: {value.key: value.value for value in status.values} for name, status in self.last.items()}
+
+    def on_message(self, message: DiagnosticArray) -> None:
+        """Take in the reports of a message."""
+        for status in message.status:
+            before, self.last[status.name] = self.last.get(status.name), status
+            active = any(value.key == "lifecycle state" and value.value == "active" for value in status.values)
+            wrong = active and status.level == DiagnosticStatus.ERROR and not _says_late(status, before)
+            self._running[status.name] = self._running[status.name] + 1 if wrong else 0
+            if self._running[status.name] == LASTING:
+                self.lasting.add(f"{status.name}: {status.message}")
+
+    @property
+    def reading(self) -> bool:
+        """Whether a node reads its robot, and prepares for it."""
+        return any(BEING_READ in status.message for status in self.last.values())
+
+    def faults(self) -> list[str]:
+        """Errors that lasted, and messages that were dropped for another reason than that they came late."""
+        dropped = self._dropped()
+        found = [
+            f"{name}: {count} messages dropped: {kind}; the last problem: {self.figures()[name].get('last problem')}"
+            for (name, kind), count in dropped.items()
+            if kind not in UNTIMELY
+        ]
+        return sorted(self.lasting) + sorted(found)
+
+    def remarks(self) -> list[str]:
+        """Return how many states came late, or before their clock."""
+        dropped = self._dropped().items()
+        return [f"{name}: {count} states were {UNTIMELY[kind]}" for (name, kind), count in dropped if kind in UNTIMELY]
+
+    def _dropped(self) -> dict[tuple[str, str], int]:
+        return {(name, kind): count for name, status in self.last.items() for kind, count in _drops(status).items()}
+
+
+def _drops(status: DiagnosticStatus) -> dict[str, int]:
+    """Numbers of dropped messages by the kind of their fault."""
+    return {v.key.removeprefix(DROPPED): int(v.value) for v in status.values if v.key.startswith(DROPPED)}
+
+
+def _says_late(status: DiagnosticStatus, before: DiagnosticStatus | None) -> bool:
+    """Return whether the first reason of an error is that states come late or not at all for a while."""
+    reason = status.message.partition("; ")[0]
+    if reason.startswith((f"{STALE}: ", "an answer took ")):
+        return True
+    now, then = _drops(status), {} if before is None else _drops(before)
+    grown = {kind for kind, count in now.items() if count > then.get(kind, 0)}
+    return "messages dropped" in reason and bool(grown) and grown <= UNTIMELY.keys()
 
 
 @dataclass
 class Screen:
-    """Live view of all showcases.
+    """Live view of all showcases: in place on a terminal, as plain lines elsewhere.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,16 +77,33 @@ POSES: dict[str, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Sources:
+    """What is read of a bag.
+
+    Attributes
+    ----------
+    lengths, poses : str
+        Topics to take, where there are several.
+    device : bool
+        Whether poses are read that a device measured.
+    numbers : mapping of str
+        Legs by the topics on which they come as plain numbers, Float64.
+    """
+
+    lengths: str = ""
+    poses: str = ""
+    device: bool = True
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+
 def read_stations(
     path: str | Path,
     legs: Sequence[str],
-    lengths: str = "",
-    poses: str = "",
+    sources: Sources | None = None,
     still: float | Sequence[float] = 1e-4,
     rest: float = 1.0,
     further: Sequence[str] = (),
-    device: bool = True,
-    numbers: Mapping[str, str] | None = None,
 ) -> Stations:
     """Read stands of a platform from a rosbag2 (sqlite3 or mcap).
 
@@ -99,18 +116,13 @@ def read_stations(
         Folder of the bag, or an mcap file.
     legs : sequence of str
         Names of the legs in JointState messages, of any number of topics.
-    lengths, poses : str
-        Topics to take, where there are several.
+    sources : Sources, optional
     still : float or sequence of float
         In the units of the messages; one for all, or one for each leg and further one.
     rest : float
         [s].
     further : sequence of str
         Names of legs that are taken where the bag has readings of them.
-    device : bool
-        Whether poses are read that a device measured.
-    numbers : mapping of str, optional
-        Legs by the topics on which they come as plain numbers, Float64.
 
     Raises
     ------
@@ -122,7 +134,8 @@ def read_stations(
     kinds: dict[str, str] = {}
     remarks: list[str] = []
     first = bad = 0
-    known, plain = (*legs, *further), numbers or {}
+    sources = sources or Sources()
+    device, plain, known = sources.device, sources.numbers, (*legs, *further)
     types = (STATES, *([NUMBER] if plain else ()), *(POSES if device else ()))
     for count, (topic, kind, stamp, message) in enumerate(messages(path, types, kinds)):
         first = first or stamp
@@ -134,14 +147,14 @@ def read_stations(
             told: Iterable[tuple[str, float]] = ()
             if kind == NUMBER:
                 told = ((plain[topic], message.data),) if topic in plain else ()
-            elif lengths in ("", topic):
+            elif sources.lengths in ("", topic):
                 told = zip(message.name, message.position, strict=False)
             for name, value in told:
                 if name in known and np.isfinite(value):
                     times, values = readings.setdefault((topic, name), (array("d"), array("d")))
                     times.append(time)
                     values.append(float(value))
-        elif poses in ("", topic):
+        elif sources.poses in ("", topic):
             numbers = POSES[kind][1](message)
             good = np.isfinite(numbers).all() and abs(np.linalg.norm(numbers[3:]) - 1.0) < 1e-2
             bad += not good

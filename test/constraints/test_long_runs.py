@@ -14,7 +14,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.constraints import consistent_velocity
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
-from lie_dynamics_ros.lie_dynamics.simulation.constrained import simulate_constrained
+from lie_dynamics_ros.lie_dynamics.simulation.simulator import simulate_constrained
 
 
 @pytest.mark.parametrize(

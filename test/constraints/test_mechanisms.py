@@ -17,7 +17,7 @@ from lie_dynamics_ros.lie_dynamics import (
     frame_pose,
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, four_bar, gough_stewart
-from lie_dynamics_ros.lie_dynamics.simulation.constrained import simulate_constrained
+from lie_dynamics_ros.lie_dynamics.simulation.simulator import simulate_constrained
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, solve_forward_kinematics
 
 PLATE = SpatialInertia(3.0, [0.02, -0.01, 0.05], [[0.1, 0.01, 0.0], [0.01, 0.12, 0.0], [0.0, 0.0, 0.2]])

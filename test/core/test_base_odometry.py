@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.two_arms import LEANING
 
-from lie_dynamics_ros.core.base.odometry import Odometry
 from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.core.moving_base import Odometry
 from lie_dynamics_ros.lie_dynamics import Model
 
 S = 1_000_000_000

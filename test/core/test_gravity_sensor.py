@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from lie_dynamics_ros.core.base.gravity_sensor import GravitySensor
 from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.core.moving_base import GravitySensor
 from lie_dynamics_ros.lie_dynamics import Model
 
 G, RPY = 9.81, (0.3, -0.5, 1.1)

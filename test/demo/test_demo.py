@@ -13,13 +13,14 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's picture, is not installed")
 
 import lie_dynamics_ros.demo.__main__ as whole
-from lie_dynamics_ros.demo import interruption, view
+from lie_dynamics_ros.demo import interruption
+from lie_dynamics_ros.demo import watch as view
 from lie_dynamics_ros.demo.__main__ import main
-from lie_dynamics_ros.demo.arm.showcase import ArmShowcase
-from lie_dynamics_ros.demo.control.play import SHORTEST
+from lie_dynamics_ros.demo.arm import ArmShowcase
+from lie_dynamics_ros.demo.play import SHORTEST
 from lie_dynamics_ros.demo.processes import Children
-from lie_dynamics_ros.demo.reports import Reports
-from lie_dynamics_ros.demo.stewart.showcase import StewartShowcase
+from lie_dynamics_ros.demo.stewart import StewartShowcase
+from lie_dynamics_ros.demo.watch import Reports
 
 DEADLINE = 600.0
 """Longest wait for a whole demo [s]; only a failing test waits that long."""

@@ -5,11 +5,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from lie_dynamics_ros.demo.control.check import judge
-from lie_dynamics_ros.demo.control.play import LEAD, Motion, Play
-from lie_dynamics_ros.demo.control.recorder import Recorder
-from lie_dynamics_ros.demo.control.showcase import draw
-from lie_dynamics_ros.demo.errors import ShortfallError
+from lie_dynamics_ros.demo.control import ControlRecorder, draw, judge
+from lie_dynamics_ros.demo.interruption import ShortfallError
+from lie_dynamics_ros.demo.play import LEAD, Motion, Play
 from lie_dynamics_ros.demo.recording import Answer
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.ros.model.robot_description import read_description
@@ -32,7 +30,7 @@ def play(model):
 @pytest.fixture
 def recording(play):
     """A faultless recording: constant errors, which vanish in the second half of the adaptive act."""
-    recorder = Recorder()
+    recorder = ControlRecorder()
     for act, start, size in zip(play.acts, STARTS, ERRORS, strict=True):
         times = np.arange(0.0, act.duration, 0.01)
         wanted = play.motion.at(times, act.duration)[0]

@@ -12,10 +12,9 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from support.robots import PANDA, UR5, all_robots, load, path
 
-from lie_dynamics_ros.demo.control.check import EXACT_LIMIT
-from lie_dynamics_ros.demo.control.play import LONGEST, SHORTEST, Act, Play
-from lie_dynamics_ros.demo.control.showcase import rehearse
-from lie_dynamics_ros.demo.errors import ShortfallError
+from lie_dynamics_ros.demo.control import EXACT_LIMIT
+from lie_dynamics_ros.demo.interruption import ShortfallError
+from lie_dynamics_ros.demo.play import LONGEST, SHORTEST, Act, Play, rehearse
 from lie_dynamics_ros.lie_dynamics import DescriptionError, Model
 from lie_dynamics_ros.ros.model.robot_description import read_description
 

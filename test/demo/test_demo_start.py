@@ -8,9 +8,9 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
-from lie_dynamics_ros.demo import view, watch
-from lie_dynamics_ros.demo.errors import ShortfallError
-from lie_dynamics_ros.demo.reports import Reports
+from lie_dynamics_ros.demo import watch
+from lie_dynamics_ros.demo.interruption import ShortfallError
+from lie_dynamics_ros.demo.watch import Reports
 from lie_dynamics_ros.ros.node.description_source import BEING_READ
 
 
@@ -58,15 +58,15 @@ def test_a_page_is_waited_for_as_long_as_its_node_runs_and_that_is_said(monkeypa
     def sleep(seconds):
         now[0] += 20.0 * seconds
 
-    monkeypatch.setattr(view, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
     if opens_at:
-        assert view.start_view([], children) == "http://there"
+        assert watch.start_view([], children) == "http://there"
     else:
         with pytest.raises(ShortfallError, match=r"no page was opened.*\n.*compiling"):
-            view.start_view([], children)
-    over = opens_at or ended_at or view.PATIENCE
+            watch.start_view([], children)
+    over = opens_at or ended_at or watch.PATIENCE
     assert now[0] == pytest.approx(over, abs=2.0)
-    assert capsys.readouterr().out.count("waiting for the page") == pytest.approx(over / view.SAID, abs=1.0)
+    assert capsys.readouterr().out.count("waiting for the page") == pytest.approx(over / watch.SAID, abs=1.0)
 
 
 @pytest.mark.parametrize("at", [None, 0.0, 5.0])
@@ -78,12 +78,12 @@ def test_the_show_begins_when_the_page_is_open_or_after_a_minute(monkeypatch, ca
         return ([streams[0]] if at is not None and now[0] > at else [], [], [])
 
     keys = SimpleNamespace(isatty=lambda: True, readline=lambda: read.append(True))
-    monkeypatch.setattr(view, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(view, "select", SimpleNamespace(select=wait))
-    monkeypatch.setattr(view, "sys", SimpleNamespace(stdin=keys))
-    view.await_browser()
-    assert now[0] == pytest.approx(view.OPENING if at is None else at, abs=0.5) and len(read) == (at is not None)
+    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(watch, "select", SimpleNamespace(select=wait))
+    monkeypatch.setattr(watch, "sys", SimpleNamespace(stdin=keys))
+    watch.await_browser()
+    assert now[0] == pytest.approx(watch.OPENING if at is None else at, abs=0.5) and len(read) == (at is not None)
     assert "press Enter" in capsys.readouterr().out
     keys.isatty = lambda: False
-    view.await_browser()
+    watch.await_browser()
     assert not capsys.readouterr().out

@@ -8,20 +8,15 @@ pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's pic
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from lie_dynamics_ros.demo.arm.check import judge
-from lie_dynamics_ros.demo.arm.recorder import Account, Recorder
-from lie_dynamics_ros.demo.arm.showcase import ArmShowcase
-from lie_dynamics_ros.demo.arm.showcase import draw as draw_torques
-from lie_dynamics_ros.demo.errors import ShortfallError
+from lie_dynamics_ros.demo import stewart
+from lie_dynamics_ros.demo.arm import Account, ArmRecorder, ArmShowcase, judge
+from lie_dynamics_ros.demo.arm import draw as draw_torques
+from lie_dynamics_ros.demo.interruption import ShortfallError
 from lie_dynamics_ros.demo.recording import Answer
-from lie_dynamics_ros.demo.reports import Reports
 from lie_dynamics_ros.demo.showcase import Moment
-from lie_dynamics_ros.demo.stewart import check as stewart
-from lie_dynamics_ros.demo.stewart.recorder import Estimate
-from lie_dynamics_ros.demo.stewart.recorder import Recorder as StewartRecorder
-from lie_dynamics_ros.demo.stewart.showcase import StewartShowcase
-from lie_dynamics_ros.demo.stewart.showcase import draw as draw_poses
-from lie_dynamics_ros.demo.watch import Screen
+from lie_dynamics_ros.demo.stewart import Estimate, StewartRecorder, StewartShowcase
+from lie_dynamics_ros.demo.stewart import draw as draw_poses
+from lie_dynamics_ros.demo.watch import Reports, Screen
 from lie_dynamics_ros.lie_dynamics import Model, inverse_dynamics
 from lie_dynamics_ros.ros.model.robot_description import read_description
 
@@ -38,7 +33,7 @@ def model():
 def recording(model):
     """A faultless recording: 100 states, each answered with an acceleration that was sent."""
     rng = np.random.default_rng(1)
-    recorder = Recorder()
+    recorder = ArmRecorder()
     recorder.names = list(reversed(model.joint_names))
     for k in range(100):
         q, qd, qdd = rng.uniform(-1, 1, (3, 7))

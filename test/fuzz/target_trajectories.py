@@ -18,7 +18,7 @@ import numpy as np
 from support.cores import options
 
 import lie_dynamics_ros
-from lie_dynamics_ros.core.commanding.phases import PHASES
+from lie_dynamics_ros.core.commands import PHASES
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS

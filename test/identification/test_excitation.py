@@ -13,7 +13,7 @@ from lie_dynamics_ros.lie_dynamics import InputError, Model
 from lie_dynamics_ros.lie_dynamics.control import Trajectory
 from lie_dynamics_ros.lie_dynamics.control.feasibility import feasibility
 from lie_dynamics_ros.lie_dynamics.identification import exciting_motion
-from lie_dynamics_ros.lie_dynamics.identification.capsules import _distance
+from lie_dynamics_ros.lie_dynamics.identification.excitation import _distance
 
 PLANES = [((0.0, 0.0, 2.0), 0.0), ((-1.0, 0.0, 0.0), -0.8)]  # a table, and a wall at x = 0.8
 CENTERS = {"panda_arm": [0.0, 0.0, 0.0, -1.8, 0.0, 1.8, 0.0], "ur5": [1.0, -1.5, 1.2, -1.0, 0.5, 0.0]}

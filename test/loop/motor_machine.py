@@ -5,8 +5,7 @@ from support.control.control_loop import ControlLoop
 from support.cores import options
 from support.mechanisms.mujoco_mechanism import MujocoMechanism
 
-from lie_dynamics_ros.core.mechanism.settings import MECHANISM_SETTINGS
-from lie_dynamics_ros.core.mechanism.tracked_mechanism import TrackedMechanism
+from lie_dynamics_ros.core.mechanism import MECHANISM_SETTINGS, TrackedMechanism
 from lie_dynamics_ros.lie_dynamics import mechanism
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 

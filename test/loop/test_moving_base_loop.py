@@ -9,7 +9,7 @@ from support import cores
 from support.mujoco_arm import MujocoArm, _spec, mujoco
 from support.two_arms import CARRIERS, LEANING, LEFT, RIGHT
 
-from lie_dynamics_ros.core.base.moving_base import MovingBase
+from lie_dynamics_ros.core.moving_base import MovingBase
 from lie_dynamics_ros.core.robot_state import BaseState, RobotState
 from lie_dynamics_ros.lie_dynamics import Model, hybrid_dynamics
 

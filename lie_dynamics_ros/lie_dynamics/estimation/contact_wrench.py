@@ -17,7 +17,7 @@ from ..model.arguments import require_model
 from ..model.configuration import by_name
 from ..model.model import Model
 from ..shown import shown
-from .kernels import felt as fk
+from .kernels.wrenches import N_NUMBERS, RANK, REST, felt_wrench
 
 REACH = 0.1
 """Length by which moments and forces are compared [m]: a moment counts as a force with this lever."""
@@ -90,10 +90,10 @@ def contact_wrench(
     J = np.ascontiguousarray(jacobian(model, q, frame))
     k = 6 if moment else 3
     scale = np.array([*_UNITS[6 - k :], limit])
-    found, work = np.empty(fk.N_NUMBERS), (np.empty((n, k)), np.empty((k, k)))
+    found, work = np.empty(N_NUMBERS), (np.empty((n, k)), np.empty((k, k)))
     wrench, error, unfelt = np.empty(6), np.empty((6, 6)), np.empty((k, 6))
-    if fk.felt_wrench(J, np.array(cover), np.array(tau), scale, *work, found, wrench, error, unfelt):
+    if felt_wrench(J, np.array(cover), np.array(tau), scale, *work, found, wrench, error, unfelt):
         raise InputError("covariance: a positive definite matrix is expected", name="covariance")
-    rank, rest = int(found[fk.RANK]), float(found[fk.REST])
+    rank, rest = int(found[RANK]), float(found[REST])
     misfit = float(special.chdtrc(n - rank, max(rest, 0.0))) if n > rank else 1.0
     return ContactWrench(wrench, error, unfelt[: k - rank], misfit)

@@ -18,7 +18,7 @@ from ..model.arguments import require_model
 from ..model.model import Model
 from ..model.structure import _freeze_arrays
 from ..shown import shown
-from .kernels.sensed import N_WORK, sensed_contact
+from .kernels.wrenches import N_WORK, sensed_contact
 
 DIRECTIONS = np.array([x for x in product((-1.0, 0.0, 1.0), repeat=3) if any(x)])
 """In which gravity may point next, by the axes of the sensor."""

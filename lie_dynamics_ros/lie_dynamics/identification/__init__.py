@@ -1,13 +1,11 @@
 """Identification of inertial parameters from recorded motion: identifiable combinations, and bodies that can exist."""
 
-from .base_parameters import BaseParameters, base_parameters
-from .capsules import Capsule
 from .estimation import Identification, identify
-from .excitation import ExcitingMotion, Plane, exciting_motion
+from .excitation import Capsule, ExcitingMotion, Plane, exciting_motion
 from .kinematic_calibration import KinematicCalibration, calibrate_kinematics
 from .mechanism_calibration import MechanismCalibration, calibrate_mechanism
 from .recordings import Recording, filtered_motion
-from .regression import JointTerms, parameter_names, regression
+from .regression import BaseParameters, JointTerms, base_parameters, parameter_names, regression
 from .robot import (
     DriveGains,
     IdentifiedRobot,

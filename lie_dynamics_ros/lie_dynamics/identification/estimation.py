@@ -17,10 +17,19 @@ from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..shown import shown
-from .base_parameters import BaseParameters, reduce_columns
-from .consistency import references
-from .consistent_fit import consistent_fit
-from .regression import TERMS, JointTerms, Recorded, chunks, compressed, parameter_names, recording, regression
+from .consistency import consistent_fit, references
+from .regression import (
+    TERMS,
+    BaseParameters,
+    JointTerms,
+    Recorded,
+    chunks,
+    compressed,
+    parameter_names,
+    recording,
+    reduce_columns,
+    regression,
+)
 
 
 @shown

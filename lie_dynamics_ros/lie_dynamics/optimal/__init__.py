@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .bounds import MotionCost
 from .motion import OptimalMotion, OptimalMotionError, optimal_motion, torque_optimal_motion
+from .task import MotionCost
 
 __all__ = ["MotionCost", "OptimalMotion", "OptimalMotionError", "optimal_motion", "torque_optimal_motion"]

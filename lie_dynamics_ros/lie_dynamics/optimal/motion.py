@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +19,12 @@ from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
 from ..shown import Plotted, shown
-from .bounds import Bound, MotionCost, make_bounds, rate_bound, require_within
-from .chart import to_chart
 from .interior_point import CENTRAL, FIRST, InteriorPoint, predicted_gain, solve
 from .loops import ClosedLoops
-from .modes import Conditions, Terms, shapes_at
+from .modes import Conditions, Terms, shapes_at, to_chart
 from .problem import MotionProblem
 from .starts import from_drawn, from_without
-from .task import Obstacles, Task
+from .task import Bound, MotionCost, Obstacles, Task, make_bounds, rate_bound, require_within
 
 _FIRST_MODES = 8
 _MOST_MODES = 256
@@ -298,8 +297,8 @@ def optimal_motion(
     if task.free:
         low, high = (np.array([x]) for x in task.duration)
         bounds["duration"] = Bound(low, high, high)
-    search = guess is None and limits is not None and task.loops is None
-    return _refined(MotionProblem(task, bounds, count, unit), first, small, most, usual, search)
+    anew = guess is None and limits is not None and task.loops is None
+    return _refined(_Search(MotionProblem(task, bounds, count, unit), first, usual, small, anew), most)
 
 
 # What a caller asks for, checked: ends, times, weights and guesses of a motion.
@@ -482,16 +481,25 @@ def _finite(cost: float) -> float:
 # More and more modes.
 
 
-def _refined(
-    problem: MotionProblem, first: Array, tolerance: float, max_modes: int, usual: Array, search: bool
-) -> OptimalMotion:
+class _Search(NamedTuple):
+    """Where a search starts, usual joint forces, the refinement at which it ends, and whether to start anew, too."""
+
+    problem: MotionProblem
+    first: Array
+    usual: Array
+    tolerance: float
+    anew: bool
+
+
+def _refined(search: _Search, max_modes: int) -> OptimalMotion:
     """Return the motion found with so many modes that more are predicted to gain less than the tolerance."""
     history: list[tuple[int, float]] = []
-    variables, warm, start = first, False, problem
+    problem, variables, _, tolerance, anew = search
+    warm = False
     while True:
         magnitude = max(problem.at(variables).magnitude, 1e-12)
         small = 0.1 * tolerance * min(magnitude, 1.0)
-        drawn = from_drawn(problem, variables, small) if search and not history else None
+        drawn = from_drawn(problem, variables, small) if anew and not history else None
         if drawn is not None and problem.excess(drawn.point) <= _FEASIBLE:
             found = drawn
         else:
@@ -512,7 +520,7 @@ def _refined(
         if point.magnitude <= 1e-12:
             residual = refinement = 0.0
         if refinement <= tolerance or finer.count > max_modes:
-            return _finish(problem, found, start, first, tuple(history), residual, refinement, usual, tolerance)
+            return _finish(search, problem, found, tuple(history), residual, refinement)
         if found.limited:
             variables = finer.variables(*problem.coefficients(found.central.variables))
         problem, warm = finer, found.limited
@@ -528,13 +536,14 @@ def _better(problem: MotionProblem, found: InteriorPoint, other: InteriorPoint |
 
 
 def _finish(
+    search: _Search,
     problem: MotionProblem,
     found: InteriorPoint,
-    start: MotionProblem,
-    first: Array,
     history: tuple[tuple[int, float], ...],
-    residual: float, refinement: float, usual: Array, tolerance: float,
-) -> OptimalMotion:  # fmt: skip
+    residual: float,
+    refinement: float,
+) -> OptimalMotion:
+    start, first, usual, tolerance, _ = search
     task, point, reason = problem.task, found.point, found.reason
     excess = problem.excess(point)
     if excess > _FEASIBLE or reason != "optimal":

@@ -16,11 +16,9 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
-from .bounds import Bound, Bounds, integrand
-from .chart import ChartedMotion
 from .loops import LoopMotion
-from .modes import quadrature, shapes_at
-from .task import Task
+from .modes import ChartedMotion, quadrature, shapes_at
+from .task import Bound, Bounds, Task, integrand
 
 #: Where limits are looked at between two points of the quadrature: at so many equal steps.
 _BETWEEN = 8

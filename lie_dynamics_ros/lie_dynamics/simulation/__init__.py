@@ -1,10 +1,9 @@
 """Simulation: integrators on the configuration manifold, joint physics, and robots that move."""
 
-from .constrained import simulate_constrained
 from .integrators import Motion, integrate_motion, rkmk4_step, semi_implicit_step
 from .joint_physics import JointPhysics, joint_forces
 from .linearization import Linearization, linearize
-from .simulator import Simulation, Simulator, simulate
+from .simulator import Simulation, Simulator, simulate, simulate_constrained
 
 __all__ = [
     "JointPhysics",

@@ -115,7 +115,8 @@ class JointPhysics:
         return replace(self, **values)
 
     @cached_property
-    def _table(self) -> Array:
+    def table(self) -> Array:
+        """What kernels read, shape (rows, nv); see `kernels.joint_physics`."""
         table = np.zeros((columns.SIZE, self.damping.size))
         if self.law is not None:
             table[: friction.SIZE] = self.law._table
@@ -129,9 +130,9 @@ class JointPhysics:
     def sliding(self, model: Model) -> tuple[tuple[int, int], ...]:
         """Return the free joints with dry friction along their position, see `ActuationTerms.sliding`."""
         rows = [friction.STATIC_FORWARD, friction.STATIC_BACKWARD, friction.LOAD]
-        return free_sliding(model.joints, self._table[rows].sum(axis=0))
+        return free_sliding(model.joints, self.table[rows].sum(axis=0))
 
-    def _stops(self, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> tuple[Array, Array]:
+    def stop_forces(self, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> tuple[Array, Array]:
         """Return the forces of stops on the joints, and rates, each (..., nv)."""
         q, qd = np.asarray(by_name(q, model.nq, "q", model), np.float64), rates(qd, "qd", model)
         position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
@@ -150,14 +151,14 @@ def joint_forces(
     friction sticks.
     """
     require_model(model)
-    stops, speed = physics._stops(model, q, qd)
+    stops, speed = physics.stop_forces(model, q, qd)
     force = rates(tau, "tau", model)
     return _law(friction.transmitted_force, physics, model, q, speed, force + stops, -1.0) - force
 
 
 def drive_forces(physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, transmitted: Array) -> Array:
     """Return the forces (..., nv) of drives whose joints get `transmitted`, losses and stops included [N m, N]."""
-    stops, speed = physics._stops(model, q, qd)
+    stops, speed = physics.stop_forces(model, q, qd)
     return transmitted - stops + _law(friction.friction_force, physics, model, q, speed, transmitted, 1.0)
 
 
@@ -170,11 +171,11 @@ def _law(
     """
     sliding = physics.sliding(model)
     if not sliding:
-        return apply(kernel, physics._table, speed, force)
+        return apply(kernel, physics.table, speed, force)
     there = np.asarray(by_name(q, model.nq, "q", model), np.float64)
     shape = np.broadcast_shapes(there.shape[:-1], speed.shape[:-1], force.shape[:-1])
     speed, force = (np.array(np.broadcast_to(a, (*shape, model.nv))) for a in (speed, force))
-    table, damped = physics._table.copy(), np.zeros_like(speed)
+    table, damped = physics.table.copy(), np.zeros_like(speed)
     turns = list(orientations(sliding, there))
     for at, R in turns:
         damped[..., at], table[friction.DAMPING, at] = table[friction.DAMPING, at] * speed[..., at], 0.0

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError, MessageError, RequestError
-from ...core.expiring_value import ExpiringValue
-from ...core.mechanism.following import MechanismFollower
-from ...core.mechanism.settings import MECHANISM_SETTINGS
-from ...core.mechanism.tracked_mechanism import TrackedMechanism, single_joints
+from ...core.expiring_values import ExpiringValue
+from ...core.mechanism import MECHANISM_SETTINGS, MechanismFollower, TrackedMechanism, single_joints
 from ...core.robot_core import BRAKING_RATE, RESTING_SPEED, RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState

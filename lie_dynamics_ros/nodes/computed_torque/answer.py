@@ -18,7 +18,7 @@ class ControllerAnswer:
     stamp : int
         Of the state [ns].
     mode, phase, reason : str
-        Mode, phase of `core.commanding.phases`, and why it is in that phase.
+        Mode, phase of `core.commands`, and why it is in that phase.
     position, velocity : ndarray
         The state [rad or m, and per s].
     desired : Desired

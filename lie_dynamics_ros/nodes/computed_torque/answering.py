@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.commanding.phases import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
-from ...core.dynamics_answer import pushes
+from ...core.commands import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from ...core.errors import MessageError
 from ...core.joint_points import JointPoints
-from ...core.robot_state import RobotState
+from ...core.robot_state import RobotState, pushes
 from ...core.turns import Turns
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError
 from ...lie_dynamics.control import EffortHistory, SoftLimits

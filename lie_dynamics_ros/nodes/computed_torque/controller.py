@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ...core.arrays import Array
 from ...core.errors import TRAJECTORIES, ConfigurationError, MessageError, ParameterError
 from ...core.joint_points import JointPoints
-from ...core.mechanism.settings import MECHANISM_SETTINGS
+from ...core.mechanism import MECHANISM_SETTINGS
 from ...core.robot_options import MODEL_SETTINGS, STATE_TIMEOUT
 from ...core.setting import Setting
 from ...lie_dynamics import LieDynamicsError, Model

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.commanding.phases import OFF, STOPPED, STOPPING
-from ...core.dynamics_answer import effort_of_wrenches
+from ...core.commands import OFF, STOPPED, STOPPING
 from ...core.errors import ParameterError
-from ...core.last_link import last_link
-from ...core.mechanism.tracked_mechanism import TrackedMechanism
+from ...core.frames import last_link
+from ...core.mechanism import TrackedMechanism
+from ...core.robot_state import effort_of_wrenches
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia
 from ...lie_dynamics.control import ComputedTorquePID
 from ...lie_dynamics.control.feasibility import MotionLimits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.commanding.phases import STOPPED, STOPPING
+from ...core.commands import STOPPED, STOPPING
 from ...lie_dynamics import Model, mass_matrix
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report

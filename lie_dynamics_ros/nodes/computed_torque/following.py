@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...core.arrays import Array
-from ...core.commanding.phases import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
+from ...core.commands import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
 from ...lie_dynamics import JointFriction

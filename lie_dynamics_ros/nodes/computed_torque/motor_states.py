@@ -8,8 +8,7 @@ import numpy as np
 
 from ...core.arrays import all_finite
 from ...core.errors import MessageError
-from ...core.mechanism.following import MechanismFollower
-from ...core.mechanism.tracked_mechanism import TrackedMechanism
+from ...core.mechanism import MechanismFollower, TrackedMechanism
 from ...core.robot_state import RobotState
 from ...core.tracking import KINDS
 from ...lie_dynamics import JointFriction, Model, MotorDynamics

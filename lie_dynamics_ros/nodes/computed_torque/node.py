@@ -15,9 +15,9 @@ from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Bool, Float64, String
 from std_srvs.srv import Trigger
 
-from ...core.commanding.phases import STOPPING
+from ...core.commands import STOPPING
 from ...core.errors import ConfigurationError, MessageError
-from ...core.mechanism.settings import MECHANISM_SETTINGS
+from ...core.mechanism import MECHANISM_SETTINGS
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.base_input import check_base

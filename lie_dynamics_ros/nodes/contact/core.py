@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.dynamics_answer import pushes
 from ...core.errors import MessageError, ParameterError, RequestError
-from ...core.last_link import last_link
+from ...core.frames import last_link
 from ...core.robot_core import RobotCore
 from ...core.robot_options import Payload, RobotOptions
-from ...core.robot_state import RobotState
+from ...core.robot_state import RobotState, pushes
 from ...core.setting import Setting, per_joint
 from ...lie_dynamics import InputError, JointFriction, Model, gravity_force, jacobian
 from ...lie_dynamics.control import SampleTimes, velocity_noise

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
-from ...core.dynamics_answer import DynamicsAnswer, pushes
 from ...core.errors import MessageError, ParameterError
-from ...core.expiring_value import ExpiringValue
+from ...core.expiring_values import ExpiringValue
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
-from ...core.robot_state import RobotState
+from ...core.robot_state import DynamicsAnswer, RobotState, pushes
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, gravity_force, hybrid_dynamics
 from ...lie_dynamics.control.kernels.signals import within
 

@@ -14,9 +14,9 @@ from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory
 
 from ...core.commands import HybridCommand
-from ...core.dynamics_answer import DynamicsAnswer
 from ...core.joint_mapping import JointMapping
 from ...core.robot_options import RobotOptions
+from ...core.robot_state import DynamicsAnswer
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command

@@ -12,9 +12,9 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ...core.dynamics_answer import DynamicsAnswer
 from ...core.joint_mapping import JointMatch
 from ...core.robot_options import EFFORT_SETTINGS, RobotOptions
+from ...core.robot_state import DynamicsAnswer
 from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.commanding.platform_load import read_load
 from ...core.leg_state import said
+from ...core.platform_load import read_load
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import StewartError, StewartTracker
 from ...lie_dynamics.stewart.command import PlatformLoad, leg_forces

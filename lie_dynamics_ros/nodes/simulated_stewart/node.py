@@ -14,10 +14,10 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import Trigger
 
-from ...core.commanding.platform_load import LOAD_SETTINGS, read_load
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS
+from ...core.platform_load import LOAD_SETTINGS, read_load
 from ...core.setting import Setting
 from ...lie_dynamics.stewart import OffsetPlatform, StewartError
 from ...lie_dynamics.stewart.geometry.any_platform import Platform

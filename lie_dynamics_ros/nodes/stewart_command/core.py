@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.commanding.phases import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD
-from ...core.commanding.platform_load import numbers_of, read_load
+from ...core.commands import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD
 from ...core.errors import MessageError, ParameterError
+from ...core.frames import numbers_to_matrix
 from ...core.leg_state import POSITIONS, said
-from ...core.poses import numbers_to_matrix
+from ...core.platform_load import numbers_of, read_load
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import solve_from_home
 from ...lie_dynamics.stewart.command import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.commanding.phases import OFF, UNTIL_HOLD
+from ...core.commands import OFF, UNTIL_HOLD
 from ...core.errors import MessageError
 from ...lie_dynamics.lie import se3
 from ...lie_dynamics.stewart import StewartError

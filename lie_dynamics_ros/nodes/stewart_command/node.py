@@ -17,10 +17,10 @@ from std_msgs.msg import Float64MultiArray, Header, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...core.arrays import Array
-from ...core.commanding.phases import OFF, STOPPING, UNTIL_HOLD
-from ...core.commanding.platform_load import LOAD_SETTINGS
+from ...core.commands import OFF, STOPPING, UNTIL_HOLD
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
+from ...core.platform_load import LOAD_SETTINGS
 from ...core.setting import Setting
 from ...lie_dynamics.stewart.command import LegSetpoints
 from ...lie_dynamics.stewart.geometry.any_platform import PointJointed

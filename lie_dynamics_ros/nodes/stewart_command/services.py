@@ -10,7 +10,7 @@ from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
 
 from ...core.arrays import Array
-from ...core.commanding.phases import HOLDING, OFF
+from ...core.commands import HOLDING, OFF
 from ...core.errors import MessageError, NodeError
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.lie import so3

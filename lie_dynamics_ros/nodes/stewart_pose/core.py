@@ -11,8 +11,8 @@ import numpy as np
 
 from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError, ParameterError
+from ...core.frames import numbers_to_matrix
 from ...core.leg_state import LEGS, LegState
-from ...core.poses import numbers_to_matrix
 from ...core.tracking import KINDS, PUBLISH
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, TrackingStatus, level_home

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.errors import MessageError, ParameterError, WaitingError
+from ...core.frames import numbers_to_matrix
 from ...core.leg_state import LEGS, LegState
-from ...core.poses import numbers_to_matrix
 from ...core.tracking import KINDS
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import (

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError, ParameterError, RequestError
-from ...core.expiring_value import ExpiringValue
-from ...core.last_link import last_link
+from ...core.expiring_values import ExpiringValue
+from ...core.frames import last_link
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from ...core.errors import MessageError, ParameterError, reason_of
-from ...core.frame_names import check_prefix, link_of
+from ...core.frames import check_prefix, link_of
 from ...core.setting import Setting
 from ...lie_dynamics.files import read_file
 from ...ros.inputs.publishers import MOST_COUNTED, subscribe

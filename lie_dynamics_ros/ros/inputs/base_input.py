@@ -10,9 +10,8 @@ from geometry_msgs.msg import AccelStamped
 from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
-from ...core.base.gravity_sensor import IMU, GravitySensor
-from ...core.base.odometry import ODOMETRY, Odometry
 from ...core.errors import ConfigurationError, MessageError, ParameterError
+from ...core.moving_base import IMU, ODOMETRY, GravitySensor, Odometry
 from ...core.setting import Setting
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report

@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
-from ...core.base.gravity_sensor import GravitySensor
-from ...core.base.moving_base import MovingBase
-from ...core.base.odometry import Odometry, check_rates
 from ...core.errors import ConfigurationError, MessageError, WaitingError
-from ...core.expiring_value import ExpiringValue
-from ...core.external_wrenches import ExternalWrenches
+from ...core.expiring_values import ExpiringValue, ExternalWrenches
 from ...core.joint_mapping import JointMapping, JointMatch
+from ...core.moving_base import GravitySensor, MovingBase, Odometry, check_rates
 from ...core.robot_state import BaseState, RobotState
 from ...core.setting import Setting
 from ...core.turns import Turns, Unwinding

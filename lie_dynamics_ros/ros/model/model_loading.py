@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.base.moving_base import MovingBase
 from ...core.errors import ConfigurationError, ParameterError, RobotDescriptionError
-from ...core.frame_names import check_prefix
-from ...core.mechanism.tracked_mechanism import TrackedMechanism
+from ...core.frames import check_prefix
+from ...core.mechanism import TrackedMechanism
+from ...core.moving_base import MovingBase
 from ...core.robot_options import Payload
 from ...core.setting import Setting
 from ...lie_dynamics import ConstraintSet, Coupling, DescriptionError, JointFriction, LieDynamicsError, Loop, Model

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import ParameterError, RobotDescriptionError
-from ...core.frame_names import check_prefix
+from ...core.frames import check_prefix
 from ...core.leg_state import LEGS
 from ...core.setting import Setting
 from ...lie_dynamics.files import read_file

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from ...core.errors import RequestError
-from ...core.frame_names import check_prefix, link_of
+from ...core.frames import check_prefix, link_of
 from ...core.robot_core import RobotCore
 from ...core.robot_options import MODEL_SETTINGS, Payload, RobotOptions
 from ...core.robot_state import RobotState

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError
+from ...core.frames import numbers_to_matrix
 from ...core.joint_mapping import JointMatch
-from ...core.poses import numbers_to_matrix
 from ...lie_dynamics.lie import so3
 
 if TYPE_CHECKING:

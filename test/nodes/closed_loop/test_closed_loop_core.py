@@ -8,7 +8,7 @@ from five_bar_machine import JOINTS, LOOPS, MOTORS, START, URDF, closed, derivat
 
 from lie_dynamics_ros.core.commands import HybridCommand
 from lie_dynamics_ros.core.errors import ConfigurationError, MessageError, ParameterError
-from lie_dynamics_ros.core.mechanism.tracked_mechanism import TrackedMechanism
+from lie_dynamics_ros.core.mechanism import TrackedMechanism
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, LieDynamicsError, Model, external_wrench

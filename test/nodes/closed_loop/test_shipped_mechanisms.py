@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 import lie_dynamics_ros
-from lie_dynamics_ros.core.mechanism.tracked_mechanism import TrackedMechanism
+from lie_dynamics_ros.core.mechanism import TrackedMechanism
 from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, Model, mechanism

@@ -13,8 +13,7 @@ from support.sdf_text import as_sdf
 
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_points import JointPoints
-from lie_dynamics_ros.core.mechanism.settings import MECHANISM_SETTINGS
-from lie_dynamics_ros.core.mechanism.tracked_mechanism import TrackedMechanism
+from lie_dynamics_ros.core.mechanism import MECHANISM_SETTINGS, TrackedMechanism
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
     JointFriction,

@@ -10,7 +10,7 @@ import pytest
 from node_robots import ARM
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.core.external_wrenches import ExternalWrenches
+from lie_dynamics_ros.core.expiring_values import ExternalWrenches
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.together.node import NODE_CLASSES
 

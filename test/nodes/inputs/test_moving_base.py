@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 from support import cores
 from support.two_arms import CARRIERS, LEANING, LEFT, LIFTING, RIGHT, Whole
 
-from lie_dynamics_ros.core.base.odometry import Odometry
 from lie_dynamics_ros.core.commands import HybridCommand
 from lie_dynamics_ros.core.errors import ConfigurationError, ParameterError
+from lie_dynamics_ros.core.moving_base import Odometry
 from lie_dynamics_ros.core.robot_state import BaseState, RobotState
 from lie_dynamics_ros.lie_dynamics import external_wrench, frame_pose
 from lie_dynamics_ros.nodes.hybrid_dynamics.core import HybridDynamicsCore, HybridDynamicsOptions

@@ -12,10 +12,9 @@ from std_msgs.msg import Header
 from support.two_arms import CARRIERS, LEANING
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from lie_dynamics_ros.core.base.moving_base import MovingBase
-from lie_dynamics_ros.core.base.odometry import Odometry
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.core.frame_names import link_of
+from lie_dynamics_ros.core.frames import link_of
+from lie_dynamics_ros.core.moving_base import MovingBase, Odometry
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.ros.inputs import base_input
 from lie_dynamics_ros.ros.inputs.robot_inputs import RobotInputs

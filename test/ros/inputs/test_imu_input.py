@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from support import arms, cores
 
-from lie_dynamics_ros.core.base.gravity_sensor import GravitySensor
+from lie_dynamics_ros.core.moving_base import GravitySensor
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.ros.inputs.base_input import ImuInput
 from lie_dynamics_ros.ros.outputs.diagnostics import Report

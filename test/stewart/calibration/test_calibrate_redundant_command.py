@@ -11,7 +11,7 @@ from test_calibrate_stewart_command import DRAWN, HOME, LEGS, record
 from test_redundant_legs import FURTHER, drawn_points, gaps, random_pose, turned
 
 from lie_dynamics_ros.identify.calibrate_command import _numbers, main
-from lie_dynamics_ros.identify.stations import read_stations
+from lie_dynamics_ros.identify.stations import Sources, read_stations
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings, PlatformSensors, StewartPlatform
 from lie_dynamics_ros.lie_dynamics.stewart.calibration.parameters import at_points
 
@@ -129,7 +129,7 @@ def test_legs_on_topics_of_their_own(tmp_path):
             bag.number("/legs/leg_9", time, 0.1 * k)
             bag.number("/other/leg_4", time, 0.1 * k)
     topics = _numbers([f"{'/' * (k % 2)}legs/{name}" if k != 3 else "" for k, name in enumerate(names)], names)
-    found = read_stations(tmp_path / "bag", LEGS, further=("wire", "rod"), device=False, numbers=topics)
+    found = read_stations(tmp_path / "bag", LEGS, Sources(device=False, numbers=topics), further=("wire", "rod"))
     assert found.legs == names and found.measured == "lengths"
     np.testing.assert_allclose(found.readings, rows, atol=1e-12)
 

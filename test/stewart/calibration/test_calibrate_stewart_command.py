@@ -12,7 +12,7 @@ from test_stewart_calibration import turned
 
 from lie_dynamics_ros.identify.bag import BagError
 from lie_dynamics_ros.identify.calibrate_command import main
-from lie_dynamics_ros.identify.stations import read_stations
+from lie_dynamics_ros.identify.stations import Sources, read_stations
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
 from lie_dynamics_ros.lie_dynamics.stewart import (
     PlatformSensors,
@@ -185,7 +185,7 @@ def test_refused_bags_and_options(drawing, tmp_path, capsys):
     with pytest.raises(BagError, match="none with a pose"):
         read_stations(tmp_path / "bag", LEGS, rest=5.0)
     with pytest.raises(BagError, match="no poses; topics are: /joint_states"):
-        read_stations(tmp_path / "bag", LEGS, poses="/other")
+        read_stations(tmp_path / "bag", LEGS, Sources(poses="/other"))
     with Bag(tmp_path / "two") as bag:
         for k in range(30):
             bag.state("/joint_states", k / RATE, LEGS, readings[0])

@@ -1,11 +1,9 @@
 """From a recording of positions and efforts to a robot that is true: bodies, friction, rotors, delays."""
 
-from .drive_gains import DriveGains, gains_from_payload
 from .identify_robot import identify_robot
-from .payload import PayloadEstimate, ball_of_water, identify_payload
+from .payload import DriveGains, PayloadEstimate, ball_of_water, gains_from_payload, identify_payload
 from .problems import Problem, RecordingError
-from .report import plot_efforts, plot_friction, plot_shares, write_report
-from .result import IdentifiedRobot, Prediction
+from .result import IdentifiedRobot, Prediction, plot_efforts, plot_friction, plot_shares, write_report
 
 __all__ = [
     "DriveGains",

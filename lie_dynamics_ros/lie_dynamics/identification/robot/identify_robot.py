@@ -16,13 +16,11 @@ from ...model.arguments import require_model
 from ...model.model import Model
 from ..estimation import chosen_bodies
 from ..recordings import even_times
-from .equations import MOST_STATIC, Equations
-from .fit import Fit
+from .fit import MOST_STATIC, Equations, Fit
 from .problems import judged_fit, stop_at
-from .result import IdentifiedRobot, predicted
+from .result import IdentifiedRobot, known_sums, predicted, shares_of
 from .samples import Samples, measured, samples_of
 from .signals import signals_of
-from .summary import known_sums, shares_of
 
 #: Told the part that is done, the time that is left [s], and what is being done.
 Progress = Callable[[float, float, str], None]

@@ -14,8 +14,17 @@ from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...errors import InputError, LieDynamicsError
 from ...model.model import Model
-from .equations import Equations, Structure
-from .fit import MOST_DELAY, Fit, fit_robot, least_squares, robust_deviation, triangle
+from .fit import (
+    MOST_DELAY,
+    DelaySearch,
+    Equations,
+    Fit,
+    Structure,
+    fit_robot,
+    least_squares,
+    robust_deviation,
+    triangle,
+)
 from .samples import Samples
 
 #: Part of a joint's effort that a model of the right robot explains, at least.
@@ -156,7 +165,7 @@ def _units_by_joint(
     Least effect of a body on all joints for their relative gains to be identified, whatever its mass.
     """
     try:
-        fit = fit_robot(model, samples, bodies, True, delay=delay)
+        fit = fit_robot(model, samples, bodies, True, delay=DelaySearch(delay))
     except LieDynamicsError:  # Newton's method did not get there
         return None
     error = float(np.sqrt((fit.unexplained(samples) ** 2).mean()))
@@ -185,7 +194,7 @@ def fitted(
             return fit, []
         few, late = _few(samples), np.concatenate([-LATE, LATE])
         start = float(late[np.argmin([_error(model, few, bodies, delay=x) for x in late])])
-        fit = fit_robot(model, samples, bodies, gains, prior_weight, start=start, most_delay=1.2 * LATE[-1])
+        fit = fit_robot(model, samples, bodies, gains, prior_weight, DelaySearch(None, start, 1.2 * LATE[-1]))
     except LieDynamicsError as error:
         if isinstance(error, InputError):
             raise
@@ -280,7 +289,7 @@ def _weightless(model: Model, samples: Samples) -> list[Reading]:
 def _error(model: Model, samples: Samples, bodies: list[int], delay: float = 0.0) -> float:
     """Return the root mean square over joints of what a quick fit leaves unexplained; infinite where there is none."""
     try:
-        fit = fit_robot(model, samples, bodies, delay=delay, rounds=2)
+        fit = fit_robot(model, samples, bodies, delay=DelaySearch(delay), rounds=2)
     except LieDynamicsError:  # Newton's method did not get there
         return np.inf
     return float(np.sqrt((fit.unexplained(samples) ** 2).mean()))

@@ -3,26 +3,154 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TwistStamped
+from rclpy.node import Node
 
-from ...lie_dynamics.lie import so3
-from ..processes import Children
-from ..recording import picture
-from ..showcase import Conclusion, Showcase, bar, conclusion, kept
-from .check import Verdict, judge, pose_errors
-from .recorder import NAMESPACE, Recorder
+from ..lie_dynamics.lie import so3
+from ..ros.wire.messages import nanoseconds, pose_to_matrix
+from .interruption import ShortfallError
+from .processes import Children
+from .recording import Answer, Recorder, Verdict, picture, stream_of
+from .showcase import Conclusion, Showcase, bar, conclusion, kept
 
-# Draws true against estimated pose, and the errors between the bounds that the covariance gives.
+NAMESPACE = "/stewart"
+
+
+@dataclass
+class Estimate(Answer):
+    """One pose of the node, (4, 4), and its covariance (6, 6) in ROS's order."""
+
+    covariance: np.ndarray
+
+
+@dataclass
+class StewartRecorder(Recorder):
+    """Of the simulated platform and the node; states are true poses (4, 4), answers `Estimate`.
+
+    Attributes
+    ----------
+    true_twists, twists : dict
+        (linear, angular) in the axes of the base, (6,) [m/s, rad/s].
+    """
+
+    true_twists: dict[int, np.ndarray] = field(default_factory=dict)
+    twists: dict[int, np.ndarray] = field(default_factory=dict)
+
+    def listen(self, node: Node) -> None:
+        """Subscribe."""
+        driver, estimator = f"{NAMESPACE}/simulated_stewart", f"{NAMESPACE}/stewart_pose"
+        self.keep(node, PoseStamped, f"{driver}/true_pose", self.states, lambda m: pose_to_matrix(m.pose))
+        self.keep(node, TwistStamped, f"{driver}/true_twist", self.true_twists, _twist)
+        self.tape.subscribe(node, PoseWithCovarianceStamped, f"{estimator}/pose", self._on_estimate)
+        self.keep(node, TwistStamped, f"{estimator}/twist", self.twists, _twist)
+
+    def _on_estimate(self, message: PoseWithCovarianceStamped, arrival: float) -> None:
+        stamp = nanoseconds(message.header.stamp)
+        covariance = np.array(message.pose.covariance).reshape(6, 6)
+        self.answers[stamp] = Estimate(pose_to_matrix(message.pose.pose), arrival - stamp * 1e-9, covariance)
+
+
+def _twist(message: TwistStamped) -> np.ndarray:
+    v, w = message.twist.linear, message.twist.angular
+    return np.array([v.x, v.y, v.z, w.x, w.y, w.z])
+
+
+LARGEST = 60.0
+"""Largest square of an error in standard deviations: of six numbers, exceeded once in 2e10 times."""
+SLACK = 0.25
+"""By how much the mean of these squares may miss 6, besides what its own spread allows."""
+FEWEST = 20
+"""Fewest poses for a check."""
+
+
+@dataclass
+class StewartVerdict(Verdict):
+    """Results of the recording.
+
+    Attributes
+    ----------
+    times : ndarray, shape (n,)
+        Time of each compared pose since the first [s].
+    truth, estimates : ndarray, shape (n, 4, 4)
+        Of the platform in the base frame.
+    errors : ndarray, shape (n, 6)
+        Displacement, then small rotation, in the axes of the base frame, from the truth to the estimate [m, rad].
+    deviations : ndarray, shape (n, 6)
+        Standard deviations that the node gave with its poses.
+    square : float
+        Mean square of the errors in the metric of their covariances; 6 where the covariances are right.
+    twist_errors : ndarray, shape (m, 6)
+        Of velocity and angular velocity [m/s, rad/s].
+    """
+
+    times: np.ndarray
+    truth: np.ndarray
+    estimates: np.ndarray
+    errors: np.ndarray
+    deviations: np.ndarray
+    square: float
+    twist_errors: np.ndarray
+
+
+def judge(recorder: StewartRecorder) -> StewartVerdict:
+    """Compare every estimate with the truth of the same time.
+
+    Raises
+    ------
+    ShortfallError
+        There is next to nothing to compare.
+    """
+    stamps = recorder.answered()
+    if len(stamps) < FEWEST:
+        raise ShortfallError(f"received {len(recorder.states)} true poses and {len(stamps)} estimates of them")
+    truth = np.array([recorder.states[stamp] for stamp in stamps])
+    found = [recorder.answers[stamp] for stamp in stamps]
+    estimates, covariances = np.array([e.values for e in found]), np.array([e.covariance for e in found])
+    errors = pose_errors(truth, estimates)
+    squares = np.einsum("ni,ni->n", errors, np.linalg.solve(covariances, errors[..., None])[..., 0])
+    moving = sorted(set(recorder.twists) & set(recorder.true_twists))
+    verdict = StewartVerdict(
+        times=np.array([(stamp - stamps[0]) * 1e-9 for stamp in stamps]),
+        truth=truth,
+        estimates=estimates,
+        errors=errors,
+        deviations=np.sqrt(np.diagonal(covariances, axis1=1, axis2=2)),
+        square=float(squares.mean()),
+        twist_errors=np.array([recorder.twists[s] - recorder.true_twists[s] for s in moving]).reshape(-1, 6),
+        **stream_of(recorder),
+    )
+    wrong = int((~(squares <= LARGEST)).sum())
+    if wrong:
+        verdict.shortfalls.append(f"{wrong} of {len(stamps)} poses are further from the truth than noise explains")
+    spread = 5.0 * np.sqrt(12.0 / len(stamps)) + SLACK  # a chi-square with 6 freedoms has variance 12
+    if not abs(verdict.square - 6.0) <= spread:
+        verdict.shortfalls.append(
+            f"the errors are not what the covariances say: their mean square is {verdict.square:.2f}, expected 6"
+        )
+    if not np.isfinite(verdict.twist_errors).all() or not len(moving):
+        verdict.shortfalls.append(f"of {len(stamps)} poses {len(moving)} came with a twist")
+    return verdict
+
+
+def pose_errors(truth: np.ndarray, estimates: np.ndarray) -> np.ndarray:
+    """Displacement and small rotation, in the axes of the base, from poses (..., 4, 4) to estimates; (..., 6)."""
+    turn = estimates[..., :3, :3] @ np.swapaxes(truth[..., :3, :3], -1, -2)
+    small = 0.5 * (turn - np.swapaxes(turn, -1, -2))
+    rotation = np.stack([small[..., 2, 1], small[..., 0, 2], small[..., 1, 0]], axis=-1)
+    return np.concatenate([estimates[..., :3, 3] - truth[..., :3, 3], rotation], axis=-1)
+
 
 COLORS = ("tab:blue", "tab:orange", "tab:green")
 SHOWN = 400
 """Most estimates drawn as points over the truth."""
 
 
-def draw(verdict: Verdict, path: Path) -> None:
+def draw(verdict: StewartVerdict, path: Path) -> None:
     """Write the picture."""
     with picture(path, "Stewart platform: noisy leg lengths in, poses with covariance out") as plt:
         figure = plt.figure(figsize=(11, 9.5))
@@ -80,7 +208,7 @@ class StewartShowcase(Showcase):
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
-        self.recorder = Recorder()
+        self.recorder = StewartRecorder()
 
     def start(self, children: Children) -> None:
         """Start driver and node, in a namespace of their own."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...lie_dynamics import LieDynamicsError, SpatialInertia
-from ...lie_dynamics.stewart.command import PlatformLoad
-from ..arrays import Array
-from ..errors import ParameterError
-from ..setting import Setting
+from ..lie_dynamics import LieDynamicsError, SpatialInertia
+from ..lie_dynamics.stewart.command import PlatformLoad
+from .arrays import Array
+from .errors import ParameterError
+from .setting import Setting
 
 LOAD_SETTINGS = (
     Setting("mass", 0.0, "Of the platform with its payload, for forces [kg].", low=0.0, high=1e7),

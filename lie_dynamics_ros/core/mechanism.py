@@ -1,4 +1,4 @@
-"""Setup of a tracked closed mechanism: joints measured and driven, its start, its speed."""
+"""Closed mechanisms in nodes: their parameters, how they are set up, and tracking from state to state."""
 
 from __future__ import annotations
 
@@ -8,9 +8,91 @@ from typing import Any
 
 import numpy as np
 
-from ...lie_dynamics import ClosedLoopTracker, ConstraintSet, Model, assemble
-from ..arrays import Array
-from ..errors import ConfigurationError, ParameterError
+from ..lie_dynamics import ClosedLoopTracker, ConstraintSet, Model, assemble
+from ..lie_dynamics.constraints.idle import IdleFreedom
+from ..lie_dynamics.constraints.tracking.result import TrackedState
+from .arrays import Array
+from .errors import ConfigurationError, ParameterError
+from .robot_state import RobotState
+from .setting import Setting
+from .turns import Turns
+
+MECHANISM_SETTINGS = (
+    Setting(
+        "loops",
+        "",
+        "What closes the loops: YAML text, a file path, file:///path or package://name/path. Empty: nothing does.",
+        "while unconfigured",
+    ),
+    Setting(
+        "sdf_model",
+        "",
+        "Which model of an SDF is the robot, outer::inner for one in another. Empty: the only one that is not static.",
+        "while unconfigured",
+    ),
+    Setting(
+        "measured_joints",
+        [""],
+        "Joints measured in joint states, which determine all others. [''] stands for all of one coordinate.",
+        "while unconfigured",
+    ),
+    Setting("motors", [""], "Joints with motors. [''] stands for the measured ones.", "while unconfigured"),
+    Setting(
+        "idle_joints",
+        [""],
+        "Joints that the measured ones need not determine, besides rods that spin between ball joints. ['']: none.",
+        "while unconfigured",
+    ),
+    Setting(
+        "start_joints",
+        [""],
+        "Joints whose positions when tracking starts are start_positions. [''] stands for all, in model order.",
+        "while unconfigured",
+    ),
+    Setting(
+        "start_positions",
+        [0.0],
+        "About where joints are when tracking starts; the loops are closed near it [rad, m]. [0.0] without "
+        "start_joints: not known.",
+        "while unconfigured",
+        low=-1e6,
+        high=1e6,
+    ),
+    Setting(
+        "sensor_noise",
+        [1e-5],
+        "Standard deviations of the measured joints, one for all or one for each [rad, m].",
+        "while unconfigured",
+        low=1e-12,
+        high=1e3,
+    ),
+    Setting(
+        "sensor_error",
+        [1e-4],
+        "Largest errors of measured joints that what is certified allows for, one for all or one for each [rad, m].",
+        "while unconfigured",
+        low=0.0,
+        high=1e3,
+    ),
+    Setting(
+        "max_speed",
+        [0.0],
+        "Largest rates of all joints, those not measured too, one for all or one for each in model order [rad/s, m/s]; "
+        "configurations are certified only with them. [0.0]: not known.",
+        "while unconfigured",
+        low=0.0,
+        high=1e6,
+    ),
+    Setting(
+        "max_steps",
+        1000,
+        "Proven steps into which one change of the measured joints may be split, some 5 us each.",
+        "while unconfigured",
+        low=1,
+        high=100_000,
+    ),
+)
+
 
 MOST_GUESSES = 50
 
@@ -162,3 +244,79 @@ def _speeds(model: Model, given: Sequence[float]) -> Mapping[str, Any] | None:
         joint.name: (speed, speed) if joint.kind == "free" else speed
         for joint, speed in zip(model.joints, speeds, strict=True)
     }
+
+
+class MechanismFollower:
+    """Follows one mechanism from its start.
+
+    Parameters
+    ----------
+    model : Model
+    mechanism : TrackedMechanism
+    most : int, optional
+        Proven steps that one state may take but for the first, where that is less than the mechanism's `max_steps`.
+
+    Attributes
+    ----------
+    places : ndarray of int, shape (k,)
+        Where the measured joints stand in q.
+    last : TrackedState or None
+        Outcome of the last state; None before the first.
+    """
+
+    def __init__(self, model: Model, mechanism: TrackedMechanism, most: int | None = None) -> None:
+        self.mechanism, self._apart = mechanism, most is not None or mechanism.max_speed is not None
+        measured = [model.joint(name) for name in mechanism.measured]
+        self.places = np.array([joint.q_slice.start for joint in measured], dtype=np.intp)
+        self._turns = Turns.of(model, mechanism.measured)
+        self._velocity = np.zeros(len(measured))  # at the last state
+        self._tracker = mechanism.tracker(model, bounded=mechanism.start_known, most=most)
+        self._approach = mechanism.tracker(model, bounded=False)
+        self.last: TrackedState | None = None
+        self._since: int | None = None  # time of the last state that was followed [ns]
+
+    def forget(self) -> None:
+        """Forget where the mechanism is: the next state is followed from the start."""
+        self.last = self._since = None
+        self._tracker.reset(self.mechanism.start)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a state could be followed since the start."""
+        return self._since is not None
+
+    @property
+    def idle(self) -> tuple[IdleFreedom, ...]:
+        """What the measured joints do not determine, see the tracker."""
+        return self._tracker.idle
+
+    @property
+    def refuted(self) -> bool:
+        """Whether states were out of reach since the start, so that nothing is certified."""
+        return self._tracker.refuted
+
+    def time_to_singularity(self, horizon: float) -> float:
+        """Return when the measured joints come to a singular configuration at their present rates, see the tracker."""
+        return self._tracker.time_to_singularity(self._velocity, horizon)
+
+    def unwound(self, position: Array) -> Array:
+        """Return measured positions, those of joints that turn without end less the turns that a driver drops."""
+        if not self._turns.any:
+            return position
+        return position + self._turns.between(position, self._tracker.q[self.places])
+
+    def follow(self, state: RobotState) -> TrackedState:
+        """Return what becomes of a state of the measured joints."""
+        position = self.unwound(state.position)
+        if self._since is None and self._apart:
+            # Where the straight line from the start leads to, there it is known to be.
+            self._approach.reset(self.mechanism.start)
+            first = self._approach.update(position)
+            if first.valid:
+                self._tracker.reset(first.q)
+        dt = 0.0 if self._since is None else max(0.0, 1e-9 * (state.stamp - self._since))
+        tracked = self.last = self._tracker.update(position, dt=dt)
+        if tracked.valid or self._since is not None:
+            self._since = state.stamp
+        self._velocity = state.velocity.copy()
+        return tracked

@@ -1,4 +1,4 @@
-"""Poses from plain numbers."""
+"""Frames of a robot: names in messages, poses of plain numbers and of links, and the link that carries the tool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,21 @@ from ..lie_dynamics import Model
 from ..lie_dynamics.lie import so3
 from ..lie_dynamics.texts import quoted
 from .arrays import Array, all_finite
-from .errors import MessageError
+from .errors import MessageError, ParameterError
+
+LINK_SHARE = 0.005
+"""Least part of the robot's mass of a link that carries a payload: fingers do not; of UR5's last link it is 0.011."""
+
+
+def last_link(model: Model) -> int:
+    """Return the last body of the longest chain, light ones like fingers left out."""
+    depth: list[int] = []
+    for body in range(model.n_bodies):
+        parent = model.frame(model.joints[body].parent_body).body
+        depth.append(1 + (depth[parent] if 0 <= parent < body else 0))
+    mass = np.array([model.inertia(body).mass for body in range(model.n_bodies)])
+    return int(np.argmax(np.where(mass >= LINK_SHARE * mass.sum(), depth, 0)))
+
 
 QUATERNION_TOLERANCE = 1e-2
 """How far from 1 the norm of a quaternion in a message may be; it is normalised."""
@@ -51,3 +65,29 @@ def pose_on_root(model: Model, name: str, kind: str) -> Array:
     if found.body >= (1 if model.joints[0].kind == "free" else 0):
         raise MessageError(kind, f"{kind} of the frame {quoted(name)}, which moves; expected one fixed to the root")
     return found.placement
+
+
+FRAMES = "frames"
+"""Kind of message, under which those that name a frame of another robot are counted."""
+
+
+def link_of(frame: str, prefix: str) -> str:
+    """Return the link that a frame of a message stands for; empty for none.
+
+    A slash before it, as older nodes send, counts as none.
+
+    Raises
+    ------
+    MessageError
+        It does not begin with the prefix of this robot's frames.
+    """
+    frame = frame.removeprefix("/")
+    if frame and not frame.startswith(prefix):
+        raise MessageError(FRAMES, f"the frame {quoted(frame)}; expected one that begins with {quoted(prefix)}")
+    return frame.removeprefix(prefix)
+
+
+def check_prefix(prefix: str) -> None:
+    """Raise ParameterError for a ``frame_prefix`` that no frame may begin with."""
+    if prefix.startswith("/"):
+        raise ParameterError(f"frame_prefix is {quoted(prefix)}; expected none with a leading slash")

@@ -1,1 +1,0 @@
-"""Motion of the base that a robot stands on, and its sources."""

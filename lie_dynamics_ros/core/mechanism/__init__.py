@@ -1,1 +1,0 @@
-"""Closed mechanisms in nodes: their parameters, and tracking from state to state."""

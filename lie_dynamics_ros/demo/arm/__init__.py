@@ -1,1 +1,0 @@
-"""The arm: joint states in, torques out."""

@@ -1,1 +1,0 @@
-"""The arm under control: a trajectory, a payload unknown to the controller, and adaptation."""

@@ -1,7 +1,0 @@
-"""Errors that end the demo early."""
-
-from __future__ import annotations
-
-
-class ShortfallError(Exception):
-    """A figure fell short, named in the message."""

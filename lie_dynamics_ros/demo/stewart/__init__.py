@@ -1,1 +1,0 @@
-"""The Stewart platform: noisy leg lengths in, poses with covariance out."""
