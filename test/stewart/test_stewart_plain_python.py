@@ -31,7 +31,7 @@ def work():
         tracker.update_many(platform.leg_lengths(turned[i])[None], platform.leg_rates(turned[i], YAW)[None], dt=1e-3)
         for tracker, i in ((far, 1), (near, 3))
     ]
-    assert not paths[0]._candidates and paths[1]._candidates  # by the quick test, and by search
+    assert not paths[0].candidates and paths[1].candidates  # by the quick test, and by search
     ahead = np.array([path[0].time_to_singularity() for path in paths])
     modes_in_reach = paths[1][0].candidates
     cold = solve_from_home(platform, lengths[3])

@@ -81,7 +81,7 @@ def test_coarse_sampling_is_certified_by_search():
     path = tracker.update_many(table(platform, ordinary, times), dt=0.03)
     assert path.certified.all()
     assert max(np.abs(T - ordinary(t)).max() for t, T in zip(times, path.poses, strict=True)) < 1e-12
-    assert path._candidates  # the quick test alone is not enough here
+    assert path.candidates  # the quick test alone is not enough here
 
 
 @pytest.mark.parametrize(("length_error", "seed"), [(0.0, 1), (0.0, 2), (1e-5, 3)])

@@ -228,7 +228,7 @@ class MotorDynamics:
         idle: Sequence[str] = (),
     ) -> None:
         tracker = ClosedLoopTracker(model, constraints, q, motors, idle=idle)
-        start, setup, freedoms = tracker.q, tracker.setup, tracker._freedoms
+        start, setup, freedoms = tracker.q, tracker.setup, tracker.freedoms
         if len(setup.names) != freedoms:
             raise InputError(
                 f"motors: {freedoms} joints are expected, as many as the mechanism has freedoms, got "
@@ -320,7 +320,7 @@ class MotorDynamics:
     def along(self, y: npt.ArrayLike) -> TrackedMotion:
         """Return the configurations along positions of the motors (k, f), one after another; changes nothing."""
         place = self._place
-        return place.tracker._twin(place.q, _STEPS).update_many(y)
+        return place.tracker.twin(place.q, _STEPS).update_many(y)
 
     def configuration(self, y: npt.ArrayLike) -> Array:
         """Return configurations (..., nq) for positions of the motors (..., f).
@@ -341,7 +341,7 @@ class MotorDynamics:
         if maps is None:
             q = place.q
             if not place.lost and not np.array_equal(q[self._positions], y):
-                tracked = place.tracker._twin(q, _QUICK_STEPS).update(y)
+                tracked = place.tracker.twin(q, _QUICK_STEPS).update(y)
                 if not tracked.valid:
                     raise SingularityError(f"motors at {y.tolist()}: {tracked.message}", name=tracked.status.name)
                 q = tracked.q
@@ -353,12 +353,12 @@ class MotorDynamics:
     def _rows(self, y: Array) -> _Maps:
         """Return maps of a batch; those of the last one where it was the same, and began in the same configuration."""
         flat, place = np.ascontiguousarray(y.reshape(-1, self.nv)), self._place
-        tracker, known = place.tracker._twin(place.q, _STEPS), place.batch
+        tracker, known = place.tracker.twin(place.q, _STEPS), place.batch
         if known is not None and len(flat) and np.array_equal(known[0], y):
             first = tracker.update(flat[0])
             if first.valid and np.abs(first.q - known[1].q.reshape(len(flat), -1)[0]).max() < _SAME:
                 return known[1]
-            tracker = place.tracker._twin(place.q, _STEPS)
+            tracker = place.tracker.twin(place.q, _STEPS)
         found = tracker.update_many(flat)
         if not found.valid.all():
             k = int(np.argmin(found.valid))

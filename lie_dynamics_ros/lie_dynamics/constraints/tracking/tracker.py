@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,40 @@ _STEPS_OF_A_PIECE, _SMALLEST_PIECE = 40, 0.004
 _CLOSED = 1e-8
 
 
+@dataclass(frozen=True, eq=False)
+class _Hold:
+    """How undetermined freedoms are held, from one closed configuration on.
+
+    Attributes
+    ----------
+    at : ndarray, shape (nq,)
+        The configuration.
+    setup : Setup
+    freedoms : int
+        How many there are without those that are idle.
+    tables : tuple of ndarray
+        What the kernel reads.
+    sizes : tuple of int
+        What its workspace is for.
+    """
+
+    at: Array
+    setup: Setup
+    freedoms: int
+    tables: tuple[npt.NDArray[Any], ...]
+    sizes: tuple[int, ...]
+
+    def space(self) -> Array:
+        """Return a new workspace."""
+        return tk.tracking_space(*self.sizes)
+
+
+def _stand(memory: Array, setup: Setup, q: Array) -> None:
+    """Put a known configuration into a tracker's memory."""
+    memory[tk.AGE] = memory[tk.BLUR] = 0.0
+    memory[tk.MEMORY :] = np.concatenate([q, q[setup.positions], q])
+
+
 class ClosedLoopTracker:
     """Follows the configuration of a closed mechanism through measured joints.
 
@@ -161,11 +195,6 @@ class ClosedLoopTracker:
         Proven steps that one update may take.
     idle : sequence of str
         Joints that the measured ones need not determine. Spins of rods between ball joints are found without.
-
-    Attributes
-    ----------
-    idle : tuple of IdleFreedom
-        What the measured joints do not determine, and how it is held (doc/closed_loop_tracking.md).
 
     Raises
     ------
@@ -207,7 +236,6 @@ class ClosedLoopTracker:
         self._rows = np.array([joint.v_slice.start + 1 for joint in joints])
         self._rates = largest_rates(model, max_speed)
         self._bounded = max_speed is not None
-        self._given = constraints
         self._may_idle = tuple(idle)
         for name in self._may_idle:
             model.joint(name)
@@ -220,22 +248,22 @@ class ClosedLoopTracker:
         self._width = tk.RESULT + model.nq + count
         self._shape = (count,)
         self._time = np.zeros(1) if self._bounded else _NO_TIMES
-        self.reset(start)
+        self._hold = self._holding(start)
+        self.setup = self._hold.setup
+        self._space = self._hold.space()
+        self._refuted = False
+        _stand(self._memory, self.setup, start)
 
-    def _hold(self, q: Array) -> None:
-        """Hold undetermined freedoms as at a closed configuration; lay out the inputs of kernels."""
+    def _holding(self, q: Array) -> _Hold:
+        """Return how undetermined freedoms are held as at a closed configuration, and the inputs of kernels for it."""
         setup, rows = self.setup, self._rows
         model = setup.model
-        constraints, self.idle, self._freedoms = _held(model, self._given, q, setup.places, setup.names, self._may_idle)
-        self.setup = setup = replace(setup, constraints=constraints, idle=self.idle)
-        redundant = len(setup.names) > self._freedoms
+        constraints, idle, freedoms = _held(model, setup, q, self._may_idle)
+        redundant = len(setup.names) > freedoms
         others = np.arange(1, model.nv + 1) if redundant else np.setdiff1d(np.arange(1, model.nv + 1), rows)
         weights = _WEIGHT * setup.noise.min() / setup.noise if redundant else np.zeros(0)
         chains, links = loop_chains(model, constraints, self._rates)
-        self._space = tk.tracking_space(
-            model.nv, model.nq, len(links), len(others), constraints.size + len(weights), len(setup.names)
-        )
-        self._held_at = q.copy()
+        sizes = model.nv, model.nq, len(links), len(others), constraints.size + len(weights), len(setup.names)
         groups = coordinate_groups(model, self._rates)
         unknown = np.flatnonzero(np.isin(groups[:, 0], others))
         # Coordinates of few constraints first, for the inverse of their Jacobian.
@@ -243,13 +271,30 @@ class ClosedLoopTracker:
         unknown = unknown[np.argsort(touched[groups[unknown, 0].astype(int) - 1], kind="stable")]
         others = np.concatenate([np.zeros(0), *(first + np.arange(size) for first, size in groups[unknown, :2])])
         order = unknown, np.searchsorted(groups[:, 0], rows)
-        self._fixed = (
+        tables = (
             model.table, constraints.table.packed, constraints.table.offsets, chains, links,
-            groups[np.concatenate(order)], others, rows.astype(float), weights, self._settings, self._memory,
+            groups[np.concatenate(order)], others, rows.astype(float), weights,
         )  # fmt: skip
+        return _Hold(q.copy(), replace(setup, constraints=constraints, idle=idle), freedoms, tables, sizes)
+
+    def _take(self, hold: _Hold) -> None:
+        self._hold, self.setup, self._space = hold, hold.setup, hold.space()
+
+    def _run(self, positions: Array, times: Array, out: Array) -> None:
+        self._track(*self._hold.tables, self._settings, self._memory, positions, times, self._space, out)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a ClosedLoopTracker is not copied: make another one from the last q")
+
+    @property
+    def idle(self) -> tuple[IdleFreedom, ...]:
+        """What the measured joints do not determine, and how it is held (doc/closed_loop_tracking.md)."""
+        return self.setup.idle
+
+    @property
+    def freedoms(self) -> int:
+        """How many freedoms the mechanism has, without idle ones."""
+        return self._hold.freedoms
 
     @property
     def q(self) -> Array:
@@ -268,28 +313,24 @@ class ClosedLoopTracker:
 
     def reset(self, q: npt.ArrayLike) -> None:
         """Start again from another configuration (nq,), which the mechanism is known to be in; errors as above."""
-        setup = self.setup
-        start = np.array(shaped(q, setup.model.nq, "q", setup.model), dtype=float)
-        self._hold(start)
-        self._stand(start)
-
-    def _stand(self, q: Array) -> None:
-        memory = self._memory
-        memory[tk.AGE] = memory[tk.BLUR] = 0.0
-        memory[tk.MEMORY :] = np.concatenate([q, q[self.setup.positions], q])
-        self._space[0] = 0.0
+        model = self.setup.model
+        start = np.array(shaped(q, model.nq, "q", model), dtype=float)
+        self._take(self._holding(start))
         self._refuted = False
+        _stand(self._memory, self.setup, start)
 
-    def _twin(self, q: Array, max_steps: int) -> ClosedLoopTracker:
+    def twin(self, q: Array, max_steps: int) -> ClosedLoopTracker:
         """Return another such tracker, of so many steps, at another configuration, which is known to be good."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._memory, other._space, other._settings = self._memory.copy(), self._space.copy(), self._settings.copy()
-        other._settings[tk.MAX_STEPS] = max_steps
-        other._fixed = (*self._fixed[:-2], other._settings, other._memory)
+        hold, memory, settings, space = self._hold, self._memory.copy(), self._settings.copy(), self._space.copy()
+        settings[tk.MAX_STEPS] = max_steps
         if self.idle and np.abs(constraint_error(self.setup.model, self.setup.constraints, q)).max() > _CLOSED:
-            other._hold(q)  # in another turn than idle freedoms are held here
-        other._stand(q)
+            hold = self._holding(q)  # in another turn than idle freedoms are held here
+            space = hold.space()
+        space[0] = 0.0
+        _stand(memory, hold.setup, q)
+        other = object.__new__(type(self))
+        own = {"_memory": memory, "_settings": settings, "_space": space, "_refuted": False}
+        other.__dict__.update(self.__dict__, _hold=hold, setup=hold.setup, **own)
         return other
 
     def _again(self, out: Array, y: Array) -> None:
@@ -299,18 +340,18 @@ class ClosedLoopTracker:
         for k in range(_HOLDS):
             covered, old = out[tk.COVERED], memory[first : first + count]
             failed = out[tk.STATUS] in _HELD_BADLY if k == 0 else out[tk.STATUS] == tk.SINGULAR
-            if not failed or (covered == 0.0 and np.array_equal(self._held_at, self.q)):
+            if not failed or (covered == 0.0 and np.array_equal(self._hold.at, self.q)):
                 return
             if covered > 0.0:  # most of the way that was proven
                 trial, settings, there = memory.copy(), self._settings.copy(), np.empty(self._width)
                 settings[tk.BOUNDED] = 0.0
                 middle = old + 0.9 * covered * (y - old)
-                self._track(*self._fixed[:-2], settings, trial, middle, _NO_TIMES, self._space, there)
+                self._track(*self._hold.tables, settings, trial, middle, _NO_TIMES, self._space, there)
                 if not there[tk.CONTINUED]:
                     return
                 memory[tk.MEMORY : first + count] = trial[tk.MEMORY : first + count]
             try:
-                self._hold(self.q)
+                self._take(self._holding(self.q))
             except (InputError, SingularityError):
                 return
             if self._bounded:  # the last certified configuration, in a turn that is held now
@@ -318,7 +359,7 @@ class ClosedLoopTracker:
                 turned = assemble(setup.model, setup.constraints, memory[first + count :], held=list(setup.names))
                 if turned.converged:
                     memory[first + count :] = turned.q
-            self._track(*self._fixed, y, np.zeros(len(self._time)), self._space, out)
+            self._run(y, np.zeros(len(self._time)), out)
 
     def update(self, positions: npt.ArrayLike, *, dt: float | None = None) -> TrackedState:
         """Go to the configuration for new positions (k,) of the measured joints.
@@ -343,8 +384,9 @@ class ClosedLoopTracker:
             if self._bounded:
                 good = good and isinstance(dt, (float, int)) and 0.0 <= dt < np.inf
                 self._time[0] = dt
-            if good and self._track(*self._fixed, y, self._time, self._space, out) == layout.OK:
-                if self.idle and out[tk.STATUS] in _HELD_BADLY:
+            known = self._settings, self._memory
+            if good and self._track(*self._hold.tables, *known, y, self._time, self._space, out) == layout.OK:
+                if self.setup.idle and out[tk.STATUS] in _HELD_BADLY:
                     self._again(out, y)
                 self._latch(out[None])
                 return TrackedState(self.setup, out)
@@ -376,27 +418,21 @@ class ClosedLoopTracker:
         first = tk.MEMORY + self.setup.model.nq
         memory, settings, out = self._memory.copy(), self._settings.copy(), np.empty(self._width)
         settings[tk.BOUNDED], settings[tk.MAX_STEPS] = 0.0, _STEPS_OF_A_PIECE
-        start, space, fixed, held = (
-            memory[first : first + len(given)].copy(),
-            self._space.copy(),
-            self._fixed,
-            self._held_at,
-        )
+        start, hold, space = memory[first : first + len(given)].copy(), self._hold, self._hold.space()
         done, piece = 0.0, time
         while done < time:
             piece = min(piece, time - done)
             trial, ahead = memory.copy(), start + (done + piece) * given
-            self._track(*fixed[:-2], settings, trial, ahead, _NO_TIMES, space, out)
+            self._track(*hold.tables, settings, trial, ahead, _NO_TIMES, space, out)
             here = memory[tk.MEMORY : first]
             if out[tk.CONTINUED] > 0.0:
                 memory, done, piece = trial, done + piece, 2.0 * piece
-            elif piece <= _SMALLEST_PIECE * time and self.idle and not np.array_equal(here, held):
-                other = self._twin(here.copy(), _STEPS_OF_A_PIECE)
+            elif piece <= _SMALLEST_PIECE * time and self.idle and not np.array_equal(here, hold.at):
                 try:
-                    other._hold(here.copy())
+                    hold = self._holding(here.copy())
                 except (InputError, SingularityError):
                     return done
-                fixed, space, held = other._fixed, other._space, here.copy()
+                space = hold.space()
             elif piece <= _SMALLEST_PIECE * time:
                 return done
             else:
@@ -427,12 +463,12 @@ class ClosedLoopTracker:
                 raise InputError("dt: finite times of at least 0 s are expected", name="dt", value=dt)
         out = np.empty((len(samples), self._width))
         if not self.idle:
-            self._track(*self._fixed, samples.reshape(-1), times, self._space, out.reshape(-1))
+            self._run(samples.reshape(-1), times, out.reshape(-1))
             self._latch(out)
             return TrackedMotion(self.setup, out)
         setups = []
         for k, (y, row) in enumerate(zip(samples, out, strict=True)):
-            self._track(*self._fixed, y, times[k : k + 1], self._space, row)
+            self._run(y, times[k : k + 1], row)
             if row[tk.STATUS] in _HELD_BADLY:
                 self._again(row, y)
             setups.append(self.setup)
@@ -448,14 +484,10 @@ class ClosedLoopTracker:
 
 
 def _held(
-    model: Model,
-    constraints: ConstraintSet,
-    q: Array,
-    places: npt.NDArray[np.intp],
-    names: tuple[str, ...],
-    may_idle: tuple[str, ...],
+    model: Model, setup: Setup, q: Array, may_idle: tuple[str, ...]
 ) -> tuple[ConstraintSet, tuple[IdleFreedom, ...], int]:
     """Return constraints that hold idle freedoms too, those, and how many others there are; refuse the rest."""
+    constraints, places, names = setup.given, setup.places, setup.names
     found = constraint_quantities(model, constraints, q, model.zero_velocity)
     worst = float(np.abs(found.error).max(initial=0.0))
     if not worst <= _CLOSED:

@@ -26,133 +26,140 @@ class TrackedPath:
     """Poses tracked for one vector of lengths after another, as arrays with one row each; computed on demand.
 
     ``path[i]`` is a `TrackedPose`.
+
+    Attributes
+    ----------
+    poses : ndarray, shape (n, 4, 4)
+        Poses of {B} in {N}, read-only; the last good pose where ``valid`` is False.
+    platform : StewartPlatform or RotaryPlatform
+        Whose poses they are.
+    rows : ndarray, shape (n, ...)
+        What the kernels found; columns are those of `kernels.tracker`.
+    candidates : dict of int to PoseCandidates
+        What was found in reach for the rows that the quick test did not certify.
     """
 
-    __slots__ = ("_candidates", "_leg_covariance", "_platform", "_poses", "_rows")
+    __slots__ = ("_leg_covariance", "candidates", "platform", "poses", "rows")
 
     def __init__(self, rows: Array, platform: PointJointed, leg_covariance: Array) -> None:
-        self._rows = rows
-        self._platform = platform
+        self.rows = rows
+        self.platform = platform
         self._leg_covariance = leg_covariance
-        self._poses = rows[:, tk.POSE : tk.POSE + 16].reshape(-1, 4, 4)
-        self._poses.flags.writeable = False
-        self._candidates: dict[int, PoseCandidates] = {}
+        self.poses: Array = rows[:, tk.POSE : tk.POSE + 16].reshape(-1, 4, 4)
+        self.poses.flags.writeable = False
+        self.candidates: dict[int, PoseCandidates] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _revived_path, (self._rows, self._platform, self._leg_covariance, self._candidates)
+        return _revived_path, (self.rows, self.platform, self._leg_covariance, self.candidates)
 
-    def _is_valid(self, row: int) -> bool:
-        return bool(self._rows[row, tk.STATUS] == tk.TRACKED or self._rows[row, tk.CONTINUED] > 0.0)
+    def is_valid(self, row: int) -> bool:
+        """Return whether the pose of a row belongs to its lengths."""
+        return bool(self.rows[row, tk.STATUS] == tk.TRACKED or self.rows[row, tk.CONTINUED] > 0.0)
 
-    def _held(self, row: int) -> tuple[StewartPlatform, Array]:
-        """Platform on point joints that a row's pose belongs to, and the covariance of its lengths (6, 6) [m^2]."""
-        platform = self._platform
+    def locked(self, row: int) -> tuple[StewartPlatform, Array]:
+        """Return the platform on point joints that a row's pose belongs to, and the covariance (6, 6) of lengths."""
+        platform = self.platform
         if isinstance(platform, StewartPlatform):
             return platform, self._leg_covariance
-        angles = self._rows[row, tk.TURNED : tk.TURNED + 6]
-        levers = platform.levers(self._poses[row], angles)
+        angles = self.rows[row, tk.TURNED : tk.TURNED + 6]
+        levers = platform.levers(self.poses[row], angles)
         return platform.locked(angles)[0], np.ascontiguousarray(levers[:, None] * self._leg_covariance * levers)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def __getitem__(self, index: int) -> TrackedPose:
         row = range(len(self))[index]
-        return TrackedPose(self, row, self._is_valid(row))
-
-    @property
-    def poses(self) -> Array:
-        """Poses of {B} in {N}, (n, 4, 4), read-only; the last good pose where ``valid`` is False."""
-        return self._poses
+        return TrackedPose(self, row, self.is_valid(row))
 
     @property
     def quaternions(self) -> Array:
         """Orientations of {B} in {N} as x, y, z, w, (n, 4); signs are continuous, so w may be negative."""
-        return self._rows[:, tk.ORIENTATION : tk.ORIENTATION + 4].copy()
+        return self.rows[:, tk.ORIENTATION : tk.ORIENTATION + 4].copy()
 
     @property
     def lengths(self) -> Array:
         """Lengths as given, (n, 6) [m]; angles of rotary legs [rad]."""
-        return self._rows[:, tk.LENGTHS : tk.LENGTHS + 6].copy()
+        return self.rows[:, tk.LENGTHS : tk.LENGTHS + 6].copy()
 
     @property
     def statuses(self) -> npt.NDArray[np.int64]:
         """Codes of `TrackingStatus`, (n,)."""
-        return self._rows[:, tk.STATUS].astype(np.int64)
+        return self.rows[:, tk.STATUS].astype(np.int64)
 
     @property
     def valid(self) -> npt.NDArray[np.bool_]:
         """Where the pose belongs to the given lengths, (n,)."""
-        return np.asarray((self._rows[:, tk.STATUS] == tk.TRACKED) | self.continued)
+        return np.asarray((self.rows[:, tk.STATUS] == tk.TRACKED) | self.continued)
 
     @property
     def continued(self) -> npt.NDArray[np.bool_]:
         """Where the pose is the end of the regular straight line in squared lengths, (n,)."""
-        return np.asarray(self._rows[:, tk.CONTINUED] > 0.0)
+        return np.asarray(self.rows[:, tk.CONTINUED] > 0.0)
 
     @property
     def certified(self) -> npt.NDArray[np.bool_]:
         """Where no other pose with these lengths was within reach, (n,); False without a bound of the speed."""
-        return np.asarray(self._rows[:, tk.CERTIFIED] > 0.0)
+        return np.asarray(self.rows[:, tk.CERTIFIED] > 0.0)
 
     @property
     def twists(self) -> Array:
         """Body twists (angular, linear) of {B}, (n, 6) [rad/s, m/s]; NaN without rates or where not valid."""
-        return self._rows[:, tk.TWIST : tk.TWIST + 6].copy()
+        return self.rows[:, tk.TWIST : tk.TWIST + 6].copy()
 
     @property
     def accelerations(self) -> Array:
         """Time derivatives of the body twists' components, (n, 6) [rad/s^2, m/s^2]; NaN where unknown."""
-        return self._rows[:, tk.ACCELERATION : tk.ACCELERATION + 6].copy()
+        return self.rows[:, tk.ACCELERATION : tk.ACCELERATION + 6].copy()
 
-    def _mean_twist(self, i: int) -> Array:
-        """Body twist (6,) from the last good pose to that of row i; NaN where the time between them is unknown."""
-        row = self._rows[i]
+    def mean_twist(self, i: int) -> Array:
+        """Return the body twist (6,) from the last good to that of a row; NaN where the time between is unknown."""
+        row = self.rows[i]
         since = row[tk.SINCE]
         if not since > 0.0:
             return np.full(6, np.nan)
         before = np.eye(4)
         before[:3, :3] = so3.from_quaternion(row[tk.START : tk.START + 4])
         before[:3, 3] = row[tk.START + 4 : tk.START + 7]
-        before[:3, 3] -= before[:3, :3] @ self._platform.platform_points.mean(axis=0)
-        return np.asarray(se3.log(np.linalg.inv(before) @ self._poses[i]) / since)
+        before[:3, 3] -= before[:3, :3] @ self.platform.platform_points.mean(axis=0)
+        return np.asarray(se3.log(np.linalg.inv(before) @ self.poses[i]) / since)
 
     @property
     def iterations(self) -> npt.NDArray[np.int64]:
         """Newton corrections spent, over all steps, (n,)."""
-        return self._rows[:, tk.N_CORRECTIONS].astype(np.int64)
+        return self.rows[:, tk.N_CORRECTIONS].astype(np.int64)
 
     @property
     def steps(self) -> npt.NDArray[np.int64]:
         """Proven steps into which the way was split, (n,); 1 unless the lengths jumped."""
-        return self._rows[:, tk.N_STEPS].astype(np.int64)
+        return self.rows[:, tk.N_STEPS].astype(np.int64)
 
     @property
     def largest_h(self) -> Array:
         """Largest h = K eta of the steps, (n,); below 1/2 proves, 0 is standing still."""
-        return self._rows[:, tk.H].copy()
+        return self.rows[:, tk.H].copy()
 
     @property
     def condition_numbers(self) -> Array:
         """Condition numbers of the Jacobian, its angular columns over the platform's characteristic length, (n,)."""
-        return self._condition_numbers(slice(None))
+        return self.condition_numbers_of(slice(None))
 
-    def _condition_numbers(self, rows: slice) -> Array:
-        """Those of some rows."""
-        poses, platform = self._poses[rows], self._platform
+    def condition_numbers_of(self, rows: slice) -> Array:
+        """Return `condition_numbers` of some rows."""
+        poses, platform = self.poses[rows], self.platform
         if isinstance(platform, StewartPlatform):
             return platform.condition_number(poses)
-        return platform.condition_number(poses, angles=self._rows[rows, tk.TURNED : tk.TURNED + 6])
+        return platform.condition_number(poses, angles=self.rows[rows, tk.TURNED : tk.TURNED + 6])
 
     @property
     def covariances(self) -> Array:
         """Covariances of the poses from the leg noise, (n, 6, 6), as `TrackedPose.covariance`; NaN where not valid."""
-        if isinstance(self._platform, StewartPlatform):
-            covariance = _covariances(self._platform, self._rows, self._leg_covariance)
+        if isinstance(self.platform, StewartPlatform):
+            covariance = _covariances(self.platform, self.rows, self._leg_covariance)
         else:
-            angles = self._rows[:, tk.TURNED : tk.TURNED + 6]
+            angles = self.rows[:, tk.TURNED : tk.TURNED + 6]
             with np.errstate(all="ignore"):
-                gain = np.linalg.pinv(self._platform.jacobian(self._poses, "aligned", angles))
+                gain = np.linalg.pinv(self.platform.jacobian(self.poses, "aligned", angles))
             covariance = gain @ self._leg_covariance @ np.swapaxes(gain, -1, -2)
             covariance[~(self.condition_numbers < 1e12)] = np.nan
         covariance[~self.valid] = np.nan
@@ -176,26 +183,26 @@ class TrackedPose:
         self.valid = valid
 
     def _number(self, column: int) -> float:
-        return float(self._path._rows[self._row, column])
+        return float(self._path.rows[self._row, column])
 
     def _vector(self, column: int) -> Array:
-        return self._path._rows[self._row, column : column + 6].copy()
+        return self._path.rows[self._row, column : column + 6].copy()
 
     @property
     def pose(self) -> Array:
         """Pose of {B} in {N}, (4, 4), read-only; the last good pose where ``valid`` is False."""
-        pose: Array = self._path._poses[self._row]
+        pose: Array = self._path.poses[self._row]
         return pose
 
     @property
     def quaternion(self) -> Array:
         """Orientation of {B} in {N} as x, y, z, w, (4,); its sign is continuous, so w may be negative."""
-        return self._path._rows[self._row, tk.ORIENTATION : tk.ORIENTATION + 4].copy()
+        return self._path.rows[self._row, tk.ORIENTATION : tk.ORIENTATION + 4].copy()
 
     @property
     def status(self) -> TrackingStatus:
         """Outcome of the lengths."""
-        return STATUS_OF_CODE[self._path._rows[self._row, tk.STATUS]]
+        return STATUS_OF_CODE[self._path.rows[self._row, tk.STATUS]]
 
     @property
     def continued(self) -> bool:
@@ -216,15 +223,15 @@ class TrackedPose:
 
         Reach that is too large for a proof is looked through by `assembly_modes`, which takes milliseconds.
         """
-        known = self._path._candidates.get(self._row)
+        known = self._path.candidates.get(self._row)
         if known is None or self.certified:
             return self.pose[None] if self.valid else np.empty((0, 4, 4))
-        return known.all_known(*self._path._platform.locked(self.lengths)).copy()
+        return known.all_known(*self._path.platform.locked(self.lengths)).copy()
 
     @property
     def candidates_complete(self) -> bool:
         """True when ``candidates`` are proven to be all poses with these lengths in reach."""
-        known = self._path._candidates.get(self._row)
+        known = self._path.candidates.get(self._row)
         return self.certified if known is None else known.complete
 
     @property
@@ -263,13 +270,13 @@ class TrackedPose:
     @property
     def residual(self) -> float:
         """Largest difference between the lengths of ``pose`` and those given, or those of the rods [m]."""
-        platform, lengths = self._path._platform.locked(self.lengths)
+        platform, lengths = self._path.platform.locked(self.lengths)
         return float(np.max(np.abs(platform.leg_lengths(self.pose) - lengths)))
 
     @property
     def condition_number(self) -> float:
         """Condition number of the Jacobian at ``pose``, angular columns over the platform's characteristic length."""
-        return float(self._path._condition_numbers(slice(self._row, self._row + 1))[0])
+        return float(self._path.condition_numbers_of(slice(self._row, self._row + 1))[0])
 
     @property
     def covariance(self) -> Array:
@@ -280,8 +287,8 @@ class TrackedPose:
         path = self._path
         if not self.valid:
             return np.full((6, 6), np.nan)
-        row = path._rows[self._row : self._row + 1]
-        platform, leg_covariance = path._held(self._row)
+        row = path.rows[self._row : self._row + 1]
+        platform, leg_covariance = path.locked(self._row)
         covariance: Array = _covariances(platform, row, leg_covariance)[0]
         return covariance
 
@@ -295,8 +302,8 @@ class TrackedPose:
         path = self._path
         twist = self.twist
         if np.isnan(twist[0]) and self.valid:
-            twist = path._mean_twist(self._row)
-        platform = path._platform
+            twist = path.mean_twist(self._row)
+        platform = path.platform
         if not isinstance(platform, StewartPlatform):
             return platform.time_to_singularity(self.pose, self._vector(tk.TURNED), twist, horizon)
         scales = np.array([platform.characteristic_length, float(horizon)])
@@ -304,7 +311,7 @@ class TrackedPose:
 
     def position_quaternion(self) -> tuple[list[float], list[float]]:
         """Return position x, y, z [m] and `quaternion` as plain numbers: the fastest way to them."""
-        place = self._path._rows[self._row, _PLACE].tolist()
+        place = self._path.rows[self._row, _PLACE].tolist()
         return place[:3], place[3:]
 
     def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> bool:
@@ -318,7 +325,7 @@ class TrackedPose:
         order : int64 ndarray, shape (6,), which of the components of `covariance` each row and column is.
         """
         path, row = self._path, self._row
-        rows, (platform, leg_covariance) = path._rows[row : row + 1], path._held(row)
+        rows, (platform, leg_covariance) = path.rows[row : row + 1], path.locked(row)
         return covariances(platform.all_points, leg_covariance, order, rows, out) == 1
 
     @property
@@ -329,7 +336,7 @@ class TrackedPose:
     @property
     def message(self) -> str:
         """The outcome, in a sentence."""
-        return _message_for(self)
+        return _message_for(self, self._path.platform, self._path.rows[self._row])
 
     def require(self) -> TrackedPose:
         """Return itself when valid, raise TrackingError with the ``message`` otherwise."""
@@ -353,25 +360,24 @@ def _revived_path(
 ) -> TrackedPath:
     """Build a path from the data of `TrackedPath.__reduce__`."""
     path = TrackedPath(rows.copy(), platform, leg_covariance)
-    path._candidates.update(candidates)
+    path.candidates.update(candidates)
     return path
 
 
-def _message_for(tracked: TrackedPose) -> str:
+def _message_for(tracked: TrackedPose, platform: PointJointed, row: Array) -> str:
     """Return what became of the lengths of a tracked pose, and what its pose is."""
     status = tracked.status
-    leg = int(tracked._number(tk.LEG))
+    leg = int(row[tk.LEG])
     length = tracked.lengths[leg]
-    platform = tracked._path._platform
     unit, _ = platform.motor_units
     one = "length" if unit == "m" else "angle"
-    error = tracked._number(tk.ERROR)
+    error = float(row[tk.ERROR])
     last = "the pose is the last good one"
     if status is TrackingStatus.TRACKED:
         what = ["not continued", "continued"][tracked.continued] + (", certified" if tracked.certified else "")
         return f"tracked in {tracked.steps} proven step(s), h = {tracked.largest_h:.3g} of at most 0.5: {what}"
     if status is TrackingStatus.AMBIGUOUS:
-        return _ambiguity(tracked)
+        return _ambiguity(tracked, one)
     if status is TrackingStatus.OUT_OF_REACH:
         return f"no pose with these {one}s was within reach at max_speed: check the {one}s, dt and max_speed; {last}"
     if status is TrackingStatus.NOT_FINITE:
@@ -390,7 +396,7 @@ def _message_for(tracked: TrackedPose) -> str:
             f"length of leg {leg + 1} is {length:.6g} m, {1e3 * abs(error):.3g} mm "
             f"{side} its limits {low:.6g} to {high:.6g} m; {last}"
         )
-    covered = f"{100.0 * tracked._number(tk.COVERED):.4g}% of the way from the last good {one}s"
+    covered = f"{100.0 * row[tk.COVERED]:.4g}% of the way from the last good {one}s"
     if status is TrackingStatus.SINGULAR:
         return f"the platform would pass a singularity {covered}: which branch it takes there cannot be known; {last}"
     if status is TrackingStatus.NO_POSE:
@@ -403,9 +409,8 @@ def _message_for(tracked: TrackedPose) -> str:
     raise AssertionError(f"no message for {status!r}")
 
 
-def _ambiguity(tracked: TrackedPose) -> str:
+def _ambiguity(tracked: TrackedPose, one: str) -> str:
     count = len(tracked.candidates)
-    one = "length" if tracked._path._platform.motor_units[0] == "m" else "angle"
     text = f"{count} pose{'s' if count > 1 else ''} with these {one}s found within reach at max_speed"
     if not tracked.candidates_complete:
         text += ", and others cannot be excluded"

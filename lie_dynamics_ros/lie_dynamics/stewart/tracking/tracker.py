@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any
 
@@ -85,34 +84,23 @@ class StewartTracker:
         self._anchors: list[Anchor] = []
         self._block = self._new_path(_BLOCK)
 
-    def __copy__(self) -> StewartTracker:
-        made = object.__new__(StewartTracker)
-        made.platform = self.platform
-        made._leg_covariance = self._leg_covariance
-        made._memory = self._memory.copy()
-        made._bounded, made._refuted = self._bounded, self._refuted
-        made._anchors = list(self._anchors)
-        made._memory[nk.ROW] = 0
-        made._block = made._new_path(_BLOCK)
-        return made
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.platform, self._leg_covariance, self._memory, self._bounded, self._anchors, self._refuted
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> StewartTracker:
-        made = copy.copy(self)
-        made.platform = copy.deepcopy(self.platform, memo)
-        made._leg_covariance = self._leg_covariance.copy()
-        made._block = made._new_path(_BLOCK)
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        known = self._memory, self._bounded, self._anchors, self._refuted
-        return _revived, (self.platform, self._leg_covariance, *known)
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """Take over what a tracker knows; what changes with updates is copied."""
+        self.platform, self._leg_covariance, memory, self._bounded, anchors, self._refuted = state
+        self._memory, self._anchors = memory.copy(), list(anchors)
+        self._memory[nk.ROW] = 0
+        self._block = self._new_path(_BLOCK)
 
     def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> StewartTracker:
         """Return a copy that goes on from the same knowledge with another leg noise and another number of steps."""
-        made = copy.copy(self)
-        made._leg_covariance = as_leg_covariance(leg_noise)
-        made._memory[nk.MAX_STEPS] = as_max_steps(max_steps)
-        made._block = made._new_path(_BLOCK)
+        platform, _, memory, *known = self.__getstate__()
+        memory = memory.copy()
+        memory[nk.MAX_STEPS] = as_max_steps(max_steps)
+        made = object.__new__(StewartTracker)
+        made.__setstate__((platform, as_leg_covariance(leg_noise), memory, *known))
         return made
 
     @property
@@ -179,11 +167,11 @@ class StewartTracker:
                 self._memory[_DT] = dt
             if rates is None:
                 unknown = accelerations is None
-                row = _update(self._memory, _LENGTHS, lengths, _NONE, _NONE, block._rows) if unknown else -1
+                row = _update(self._memory, _LENGTHS, lengths, _NONE, _NONE, block.rows) if unknown else -1
             elif accelerations is None:
-                row = _update(self._memory, _WITH_RATES, lengths, rates, _NONE, block._rows)
+                row = _update(self._memory, _WITH_RATES, lengths, rates, _NONE, block.rows)
             else:
-                row = _update(self._memory, _WITH_ACCELERATIONS, lengths, rates, accelerations, block._rows)
+                row = _update(self._memory, _WITH_ACCELERATIONS, lengths, rates, accelerations, block.rows)
         except (TypeError, ValueError, OverflowError):
             row = -1
         if row < 0:
@@ -195,7 +183,7 @@ class StewartTracker:
                 row -= _BLOCK
                 valid = self._decide(block, row, _vector_or_none(rates), _vector_or_none(accelerations))
         if self._refuted:
-            block._rows[row, tk.CERTIFIED] = 0.0
+            block.rows[row, tk.CERTIFIED] = 0.0
         if row == _LAST:
             self._block = self._new_path(_BLOCK)
         return TrackedPose(block, row, valid)
@@ -208,7 +196,7 @@ class StewartTracker:
         dt: float | None,
     ) -> int:
         """Update with arguments that the kernels do not take as they are, or raise with what is wrong with them."""
-        memory, rows = self._memory, self._block._rows
+        memory, rows = self._memory, self._block.rows
         memory[_DT] = math.nan
         given = _vector(lengths, "lengths")
         first = _NONE if rates is None else _vector(rates, "rates")
@@ -248,12 +236,12 @@ class StewartTracker:
         path = self._new_path(len(samples))
         i, since = 0, 0 if self._refuted else len(samples)
         while i < len(samples):
-            i = tk.update_many(self._memory, samples, first, second, times, path._rows, np.array([i]))
+            i = tk.update_many(self._memory, samples, first, second, times, path.rows, np.array([i]))
             if i < len(samples):
                 self._decide(path, i, None if rates is None else first[i], None if second is _NO_ROWS else second[i])
                 since = min(since, i) if self._refuted else since
                 i += 1
-        path._rows[since:, tk.CERTIFIED] = 0.0
+        path.rows[since:, tk.CERTIFIED] = 0.0
         return path
 
     def _decide(self, path: TrackedPath, row: int, rates: Array | None, accelerations: Array | None) -> bool:
@@ -261,16 +249,16 @@ class StewartTracker:
         first = _NONE if rates is None else rates
         second = _NONE if accelerations is None else accelerations
         memory, turns = self._memory, self._memory[turning.ROTARY] > 0.0
-        out = path._rows[row]
+        out = path.rows[row]
         if turns and not out[tk.CONTINUED]:  # no step went to these angles: their tips are looked at all the same
             turning.set_angles(memory, out[tk.LENGTHS : tk.LENGTHS + 6].copy())
-        self._anchors, candidates = decide(memory, path._rows, row, first, second, self._anchors)
-        path._candidates[row] = candidates
-        if turns and not path._is_valid(row):
+        self._anchors, candidates = decide(memory, path.rows, row, first, second, self._anchors)
+        path.candidates[row] = candidates
+        if turns and not path.is_valid(row):
             turning.set_angles(memory, memory[turning.ANGLES_BEFORE : turning.ANGLES_BEFORE + 6].copy())
         out[tk.TURNED : tk.TURNED + 6] = memory[turning.ANGLES : turning.ANGLES + 6]
-        self._refuted |= bool(path._rows[row, tk.STATUS] == tk.OUT_OF_REACH)
-        return path._is_valid(row)
+        self._refuted |= bool(path.rows[row, tk.STATUS] == tk.OUT_OF_REACH)
+        return path.is_valid(row)
 
     def _new_path(self, n: int) -> TrackedPath:
         return TrackedPath(np.empty((n, tk.WIDTH)), self.platform, self._leg_covariance)
@@ -322,16 +310,6 @@ def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
     if bad.size:
         raise StewartError(f"dt of sample {bad[0]} is {times[bad[0]]} s, expected at least 0", name="dt")
     return times
-
-
-def _revived(
-    platform: PointJointed, leg_covariance: Array, memory: Array, bounded: bool, anchors: list[Anchor], refuted: bool
-) -> StewartTracker:
-    """Build a tracker from the data of `StewartTracker.__reduce__`."""
-    made = object.__new__(StewartTracker)
-    made.platform, made._leg_covariance, made._memory = platform, leg_covariance, memory
-    made._bounded, made._anchors, made._refuted = bounded, anchors, refuted
-    return copy.copy(made)
 
 
 def _vector_or_none(value: npt.ArrayLike | None) -> Array | None:
