@@ -1,10 +1,8 @@
-"""Statuses of samples from trackers of any kind, and the nodes' answers to them."""
+"""Answers of nodes to statuses of samples from trackers of any kind."""
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from ..lie_dynamics.stewart import TrackingStatus
+from ..lie_dynamics.tracking import TrackingStatus
 
 KINDS = {
     TrackingStatus.NOT_FINITE: "not finite",
@@ -20,27 +18,3 @@ KINDS = {
 
 WITHHOLD, PUBLISH = "withhold", "publish"
 """What may become of what is AMBIGUOUS."""
-
-
-class Tracked(Protocol):
-    """Result of a tracker for a sample."""
-
-    @property
-    def valid(self) -> bool:
-        """Whether what is tracked belongs to the sample."""
-
-    @property
-    def status(self) -> TrackingStatus:
-        """Outcome of the sample."""
-
-    @property
-    def continued(self) -> bool:
-        """Whether it is the end of the regular straight line from the last good sample."""
-
-    @property
-    def certified(self) -> bool:
-        """Whether nothing else was within reach."""
-
-    @property
-    def message(self) -> str:
-        """The outcome, in a sentence."""

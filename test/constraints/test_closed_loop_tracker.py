@@ -19,7 +19,7 @@ from lie_dynamics_ros.lie_dynamics import (
     project_to_constraints,
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar_arm
-from lie_dynamics_ros.lie_dynamics.stewart.tracking.status import TrackingStatus
+from lie_dynamics_ros.lie_dynamics.tracking import TrackingStatus
 
 
 def motion(made, rate, count=200, dt=1e-3, seed=0):

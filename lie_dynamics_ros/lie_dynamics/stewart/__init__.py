@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..tracking import TrackingStatus as TrackingStatus
 from .assembly.modes import AssemblyModes as AssemblyModes
 from .assembly.modes import assembly_modes as assembly_modes
 from .calibration.fit import CalibrationResult as CalibrationResult
@@ -18,6 +19,7 @@ from .calibration.rotary import calibrate_rotary as calibrate_rotary
 from .errors import ArchitecturalSingularityError as ArchitecturalSingularityError
 from .errors import StewartError as StewartError
 from .errors import StewartWarning as StewartWarning
+from .errors import TrackingError as TrackingError
 from .fusion.estimator import StewartFusion as StewartFusion
 from .fusion.platform_sensors import LegReadings as LegReadings
 from .fusion.platform_sensors import PlatformSensors as PlatformSensors
@@ -57,6 +59,4 @@ from .tracking.path_following import level_home as level_home
 from .tracking.path_following import solve_from_home as solve_from_home
 from .tracking.result import TrackedPath as TrackedPath
 from .tracking.result import TrackedPose as TrackedPose
-from .tracking.status import TrackingError as TrackingError
-from .tracking.status import TrackingStatus as TrackingStatus
 from .tracking.tracker import StewartTracker as StewartTracker

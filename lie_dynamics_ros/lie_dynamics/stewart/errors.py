@@ -13,5 +13,9 @@ class ArchitecturalSingularityError(StewartError):
     """A design whose legs fail to hold the platform in every pose, whatever the leg lengths."""
 
 
+class TrackingError(StewartError):
+    """Lengths that a tracker could not follow, raised by `TrackedPose.require` only."""
+
+
 class StewartWarning(UserWarning):
     """A platform that can be used, but that behaves in a way its designer may not have meant."""

@@ -15,12 +15,12 @@ from rclpy.node import Node
 
 from ...core.arrays import Array
 from ...core.errors import NodeError
-from ...core.tracking import Tracked
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.travel import Ways
 from ...lie_dynamics.lie import so3
-from ...lie_dynamics.stewart import TrackingStatus, TravelLeft
+from ...lie_dynamics.stewart import TravelLeft
 from ...lie_dynamics.stewart.geometry.workspace import AXES, travel_left
+from ...lie_dynamics.tracking import Tracked, TrackingStatus
 from ..wire import qos
 from ..wire.messages import fill_pose, fill_transform, fill_twist, nanoseconds
 from ..wire.serialized import SerializedForm

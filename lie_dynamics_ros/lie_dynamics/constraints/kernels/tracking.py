@@ -12,6 +12,7 @@ from ...dynamics.kernels.jacobians import _column as column_seen_from
 from ...engine.compile import inline, kernel, outline
 from ...engine.lanes import LANES, get, get2, lift, put, put2, put3, put9
 from ...model.layout import N_Q, N_V, OK, PARENT, Q_INDEX
+from ...tracking import AMBIGUOUS, NOT_FINITE, OUT_OF_REACH, SINGULAR, TOO_FAR, TRACKED
 from .constrained_dynamics import HEADER, table
 from .loop_derivatives import pose_from, unit_wrench
 from .loops import (
@@ -315,7 +316,6 @@ BOUNDED, MAX_STEPS, ERRORS = 0, 1, 2
 #: Columns of results, before q and the sample: what became of it, what is proven, and the largest error of loops.
 STATUS, CONTINUED, CERTIFIED, STEPS, H, BOUND, RADIUS, RESIDUAL, COVERED, JOINT, RESULT = range(11)
 
-TRACKED, NOT_FINITE, SINGULAR, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = 0, 1, 4, 6, 7, 8
 
 _CORRECTIONS, _EXACT, _SHORTEST = 10, 1e-13, 1e-4
 #: Rounding errors of what is proven are far below these margins; the second also covers that coordinates of free bodies

@@ -13,7 +13,7 @@ from ...dynamics.kinematics import frame_pose, jacobian
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real
 from ...model.model import Model
-from ...stewart.tracking.status import TrackingStatus
+from ...tracking import TrackingStatus
 from ..constraint_set import ConstraintSet
 from ..idle import HELD, IdleFreedom, free_motions, single_places
 from ..inputs import refuse_upside_down

@@ -16,6 +16,7 @@ from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
+from ...tracking import OUT_OF_REACH, SINGULAR, TOO_FAR
 from ..assembly import assemble
 from ..constraint_set import ConstraintSet
 from ..idle import IdleFreedom, bends, free_motions, holding, idle_freedoms, listed_joints, single_names
@@ -121,7 +122,7 @@ _NO_TIMES = np.zeros(0)
 _WEIGHT = 1e-3
 #: How often one update may choose anew what holds idle freedoms.
 _HOLDS = 16
-_HELD_BADLY = (tk.SINGULAR, tk.TOO_FAR)
+_HELD_BADLY = (SINGULAR, TOO_FAR)
 #: Looking ahead, a piece of the way that takes more steps is cut, down to this part of the way.
 _STEPS_OF_A_PIECE, _SMALLEST_PIECE = 40, 0.004
 #: Errors of constraints that the first configuration may have [m, rad].
@@ -339,7 +340,7 @@ class ClosedLoopTracker:
         memory = self._memory
         for k in range(_HOLDS):
             covered, old = out[tk.COVERED], memory[first : first + count]
-            failed = out[tk.STATUS] in _HELD_BADLY if k == 0 else out[tk.STATUS] == tk.SINGULAR
+            failed = out[tk.STATUS] in _HELD_BADLY if k == 0 else out[tk.STATUS] == SINGULAR
             if not failed or (covered == 0.0 and np.array_equal(self._hold.at, self.q)):
                 return
             if covered > 0.0:  # most of the way that was proven
@@ -477,7 +478,7 @@ class ClosedLoopTracker:
 
     def _latch(self, rows: Array) -> None:
         """Certify nothing from the first sample on that contradicts what certificates rest on."""
-        against = rows[:, tk.STATUS] == tk.OUT_OF_REACH
+        against = rows[:, tk.STATUS] == OUT_OF_REACH
         if self._refuted or against.any():
             rows[0 if self._refuted else int(against.argmax()) :, tk.CERTIFIED] = 0.0
             self._refuted = True

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...lie import so3
+from ...tracking import AMBIGUOUS, OUT_OF_REACH, SINGULAR, TRACKED
 from ..assembly.modes import assembly_modes
 from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
@@ -163,16 +164,16 @@ def decide(
         _merge(partly, pose, memory)
     unsearched = [TwistBall.around(anchor, memory) for anchor in open_ones]
     candidates = PoseCandidates(np.array([a.pose for a in partly]).reshape(-1, 4, 4), unsearched)
-    continued = rows[i, tk.STATUS] == tk.TRACKED
+    continued = rows[i, tk.STATUS] == TRACKED
     place = rows[i, tk.POSE : tk.POSE + 16].reshape(4, 4)
     if open_ones:
         _be_ambiguous(memory)
         if continued:
-            rows[i, tk.STATUS] = tk.AMBIGUOUS
+            rows[i, tk.STATUS] = AMBIGUOUS
             candidates = PoseCandidates(_first(candidates.poses, place, memory, True), unsearched)
         return found + open_ones, candidates
     if not found:
-        tk.go_back(memory, rows, np.array([i, tk.OUT_OF_REACH]))
+        tk.go_back(memory, rows, np.array([i, OUT_OF_REACH]))
         if memory[nk.ANCHORED] > 0.0:
             return [], candidates
         _be_ambiguous(memory)
@@ -184,7 +185,7 @@ def decide(
             memory[nk.AGE], memory[nk.ANCHORED] = 0.0, 1.0
         elif not _jump(memory, found[0].pose):
             _be_ambiguous(memory)
-            tk.go_back(memory, rows, np.array([i, tk.SINGULAR]))
+            tk.go_back(memory, rows, np.array([i, SINGULAR]))
             return found, candidates
         else:
             rows[i, tk.CONTINUED] = 0.0
@@ -194,9 +195,9 @@ def decide(
         return [], candidates
     _be_ambiguous(memory)
     if same:
-        rows[i, tk.STATUS] = tk.AMBIGUOUS
+        rows[i, tk.STATUS] = AMBIGUOUS
         return found, PoseCandidates(_first(candidates.poses, place, memory, False), unsearched)
-    tk.go_back(memory, rows, np.array([i, tk.AMBIGUOUS]))
+    tk.go_back(memory, rows, np.array([i, AMBIGUOUS]))
     return found, candidates
 
 

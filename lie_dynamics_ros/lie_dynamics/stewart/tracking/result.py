@@ -10,14 +10,18 @@ import numpy.typing as npt
 from ...arrays import Array
 from ...engine.fastcall.status import raise_if_rejected
 from ...lie import se3, so3
+from ...tracking import STATUS_OF_CODE, TRACKED, TrackingStatus
+from ..errors import TrackingError
 from ..geometry.any_platform import PointJointed
 from ..geometry.platform import StewartPlatform
 from .kernels import tracker as tk
 from .kernels.covariance import covariances, time_to_singularity
 from .reach import PoseCandidates
-from .status import BLAME_A_LEG, STATUS_OF_CODE, TrackingError, TrackingStatus
 
 _PLACE = slice(tk.PLACE, tk.ORIENTATION + 4)  # position and quaternion in a row
+_BLAME_A_LEG = frozenset(
+    (TrackingStatus.NOT_FINITE, TrackingStatus.NOT_POSITIVE, TrackingStatus.LEG_LIMIT, TrackingStatus.NO_POSE)
+)
 #: Order of components: small rotations about x, y, z, then displacements along them.
 ANGULAR_FIRST = np.arange(6)
 
@@ -54,7 +58,7 @@ class TrackedPath:
 
     def is_valid(self, row: int) -> bool:
         """Return whether the pose of a row belongs to its lengths."""
-        return bool(self.rows[row, tk.STATUS] == tk.TRACKED or self.rows[row, tk.CONTINUED] > 0.0)
+        return bool(self.rows[row, tk.STATUS] == TRACKED or self.rows[row, tk.CONTINUED] > 0.0)
 
     def locked(self, row: int) -> tuple[StewartPlatform, Array]:
         """Return the platform on point joints that a row's pose belongs to, and the covariance (6, 6) of lengths."""
@@ -90,7 +94,7 @@ class TrackedPath:
     @property
     def valid(self) -> npt.NDArray[np.bool_]:
         """Where the pose belongs to the given lengths, (n,)."""
-        return np.asarray((self.rows[:, tk.STATUS] == tk.TRACKED) | self.continued)
+        return np.asarray((self.rows[:, tk.STATUS] == TRACKED) | self.continued)
 
     @property
     def continued(self) -> npt.NDArray[np.bool_]:
@@ -331,7 +335,7 @@ class TrackedPose:
     @property
     def leg(self) -> int | None:
         """Index, from 0, of the leg to blame, or of the one that misses most; None where it is no single leg."""
-        return int(self._number(tk.LEG)) if self.status in BLAME_A_LEG else None
+        return int(self._number(tk.LEG)) if self.status in _BLAME_A_LEG else None
 
     @property
     def message(self) -> str:

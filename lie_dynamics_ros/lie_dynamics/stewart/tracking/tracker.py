@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...arrays import Array
 from ...lie._arrays import numbers
+from ...tracking import OUT_OF_REACH
 from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.inverse_kinematics import as_vector
@@ -257,7 +258,7 @@ class StewartTracker:
         if turns and not path.is_valid(row):
             turning.set_angles(memory, memory[turning.ANGLES_BEFORE : turning.ANGLES_BEFORE + 6].copy())
         out[tk.TURNED : tk.TURNED + 6] = memory[turning.ANGLES : turning.ANGLES + 6]
-        self._refuted |= bool(path.rows[row, tk.STATUS] == tk.OUT_OF_REACH)
+        self._refuted |= bool(path.rows[row, tk.STATUS] == OUT_OF_REACH)
         return path.is_valid(row)
 
     def _new_path(self, n: int) -> TrackedPath:

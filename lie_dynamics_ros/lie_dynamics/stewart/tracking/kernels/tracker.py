@@ -12,6 +12,15 @@ import numpy.typing as npt
 
 from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
+from ....tracking import (
+    LEG_LIMIT,
+    NO_POSE,
+    NOT_FINITE,
+    NOT_POSITIVE,
+    SINGULAR,
+    TOO_FAR,
+    TRACKED,
+)
 from ...solvers.kernels.certificate import proven_step, settle_core
 from ...solvers.kernels.nearest import approach_core
 from ...solvers.kernels.newton import (
@@ -70,9 +79,6 @@ CONTINUED, CERTIFIED = 48, 49
 SINCE, START = 50, 51  # time since the sample before [s], NaN without bound; BEFORE of the memory, 7
 HELD, TURNED = 58, 64  # lengths of legs or rods [m], 6; angles of the pose [rad], 6, of rotary legs
 WIDTH = 70
-
-# Status codes, see `tracker_result.TrackingStatus`.
-TRACKED, NOT_FINITE, NOT_POSITIVE, LEG_LIMIT, SINGULAR, NO_POSE, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = range(9)
 
 #: Lengths that no pose meets better than this share of the radius count as lengths that no pose has.
 _NO_POSE = 1e-8
