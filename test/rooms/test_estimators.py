@@ -16,6 +16,7 @@ PAGES = {
     "StewartFusion": "stewart_fusion.md",
     "StewartTracker": "stewart_tracking.md",
     "ClosedLoopTracker": "closed_loop_tracking.md",
+    "OffsetTracker": "closed_loop_tracking.md",  # which it is, of one mechanism
     "identify": "identification.md",
     "identify_robot": "identification.md",
     "identify_payload": "identification.md",

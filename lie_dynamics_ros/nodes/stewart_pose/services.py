@@ -16,6 +16,7 @@ from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS, said
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.mechanisms.six_legs import offset_legs
+from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import (
     OffsetPlatform,
@@ -29,7 +30,7 @@ from ...lie_dynamics.stewart.geometry.inverse_kinematics import leg_vectors, nor
 from ...lie_dynamics.stewart.solvers.offset_legs import CLOSED, newton
 from ...ros.requests.services import Batch, to_field
 from ...ros.wire.messages import fill_pose, pose_to_matrix, twist_to_array
-from .trackers import OffsetTracker, Platform
+from .trackers import Platform
 
 if TYPE_CHECKING:
     from ...ros.wire.compatibility import Logger
