@@ -74,12 +74,28 @@ def test_poses_and_efforts_are_those_of_lengths_alone(name, ball, rng):
         expected = robot.efforts(y, yd, ydd, x)
         found = constrained_inverse_dynamics(model, constraints, state.q, qd, qdd, actuated=motors)
         for efforts in (found.tau[at_motors], reduced.inverse_dynamics(y, yd, ydd)):
-            assert np.abs(efforts - expected).max() < 1e-6 * (1.0 + np.abs(expected).max())  # of its differences
+            assert np.abs(efforts - expected).max() < 1e-6 * (1.0 + np.abs(expected).max())  # rods are thick
         forward = constrained_forward_dynamics(model, constraints, state.q, qd, found.tau)
         assert np.abs(forward.qdd - found.qdd).max() < 1e-7 * (1.0 + np.abs(found.qdd).max())
         assert np.abs(found.qdd[at_motors] - ydd).max() < 1e-9
         hybrid = constrained_hybrid_dynamics(model, constraints, state.q, qd, qdd, zero, motors)
         assert np.abs(hybrid.tau[at_motors] - found.tau[at_motors]).max() < 1e-8
+
+
+@pytest.mark.parametrize("name", [*ROBOTS, *SLIDING])
+def test_efforts_in_motion_are_virtual_work(name, rng):
+    """All nine robots: of thin rods, whose spins have no momentum, to round-off."""
+    robot = {**ROBOTS, **SLIDING}[name]()
+    model, constraints, q, motors = robot.build(spin=1e-8)
+    y, yd, ydd = nearby(robot, rng), *rng.normal(size=(2, len(motors)))
+    state = ClosedLoopTracker(model, constraints, q, motors).update(y)
+    qd = state.rates(yd)
+    found = constrained_inverse_dynamics(
+        model, constraints, state.q, qd, state.accelerations(qd, ydd), actuated=motors
+    ).tau[places(model, motors)]
+    expected = robot.efforts(y, yd, ydd, robot.solve(y))
+    for efforts in (found, MotorDynamics(model, constraints, q, motors).inverse_dynamics(y, yd, ydd)):
+        assert np.abs(efforts - expected).max() < 1e-10 * (1.0 + np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", ["rssr", "delta", "table"])

@@ -166,15 +166,49 @@ class Robot:
             M += self.rod_mass / 6.0 * (2.0 * a @ a.T + a @ b.T + b @ a.T + 2.0 * b @ b.T)
         return M
 
-    def efforts(self, y, yd, ydd, x):
-        """Lagrange's equations, by central differences of the mass matrix."""
-        h = 1e-5
-        ways = np.concatenate([h * np.eye(len(y)), -h * np.eye(len(y))])
-        ends = np.array([self.mass_matrix(y + d, self.solve(y + d, x)) for d in ways])
-        rates = (ends[: len(y)] - ends[len(y) :]) / (2 * h)
-        bends = np.einsum("kij,i,j->k", rates, yd, yd)
-        turns = np.einsum("kij,k,j->i", rates, yd, yd)
-        return self.mass_matrix(y, x) @ ydd + turns - 0.5 * bends + self.efforts_at_rest(y, x)
+    def efforts(self, y, yd, ydd, x, count=16, radius=0.01):
+        """Virtual work of all masses: sum m (a + g) . dp/dy, to round-off.
+
+        Accelerations are those along y + yd t + ydd t^2 / 2 at t = 0, by Cauchy's integral on a circle of complex t.
+        """
+        t = radius * np.exp(2j * np.pi * np.arange(count) / count)
+        J = np.array([self.gaps(y, x + 1j * STEP * e).imag / STEP for e in np.eye(len(x))]).T
+        way = [(z, self._carried(z, x, J)) for z in (y + yd * s + 0.5 * ydd * s * s for s in t)]
+
+        def second(values):
+            weights = 2.0 * np.exp(-4j * np.pi * np.arange(count) / count) / (count * radius**2)
+            return np.tensordot(weights, values, 1).real
+
+        both, n, step = self.gain(y, x), len(y), 1j * STEP
+        near = [(y + step * np.eye(n)[k], x + step * both[:, k]) for k in range(n)]
+        up = np.array([0.0, 0.0, GRAVITY])
+        found = np.zeros(n)
+        pull = second(np.array([[p for _, p in self.masses(*w)] for w in way])) + up
+        moved = np.array([[p for _, p in self.masses(*w)] for w in near]).imag / STEP
+        found += np.einsum("i,ij,kij->k", [m for m, _ in self.masses(y, x)], pull, moved)
+        tips, ends = np.moveaxis(np.array([self.rods(*w) for w in way]), 1, 0)
+        a, b = second(tips) + up, second(ends) + up
+        da, db = np.moveaxis(np.array([self.rods(*w) for w in near]).imag / STEP, 1, 0)
+        ways = np.einsum("kij,ij->k", da, 2.0 * a + b) + np.einsum("kij,ij->k", db, a + 2.0 * b)
+        found += self.rod_mass / 6.0 * ways
+        figure = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia  # second moments
+        bend = second(np.array([self.output(w[1])[0] for w in way]))
+        turned = np.array([self.output(w[1])[0] for w in near]).imag / STEP
+        found += np.einsum("kij,jl,il->k", turned, figure, bend)
+        for k, arm in enumerate(self.arms):
+            if len(arm) == 3:
+                found[k] += self.arm_mass * np.linalg.norm(arm[2]) ** 2 / 12.0 * ydd[k]
+        return found
+
+    def _carried(self, y, x, J):
+        """Pose for complex motors near to x, with the Jacobian there."""
+        x = x.astype(complex)
+        for _ in range(60):
+            step = np.linalg.solve(J, self.gaps(y, x))
+            x = x - step
+            if np.abs(step).max() < 1e-15:
+                break
+        return x
 
     # As a tree with loops.
 
