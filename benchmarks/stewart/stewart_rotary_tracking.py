@@ -1,7 +1,7 @@
 """Tracking of a servo hexapod: time and error of a step at 1 kHz, in turns with that of sliding legs.
 
-A motion about the home pose of the servo hexapod of the package, 5 mm and 0.12 rad in all six freedoms at 1 Hz, and that
-of the benchmark `stewart_tracking`. Times are processor times of this thread.
+A motion about the home pose of the servo hexapod of the package, 5 mm and 0.12 rad in all six freedoms at 1 Hz, and
+that of the benchmark `stewart_tracking`. Times are processor times of this thread.
 """
 
 from __future__ import annotations
