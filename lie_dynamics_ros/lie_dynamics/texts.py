@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 #: The most characters of a foreign text that a message quotes.
 QUOTED = 80
@@ -15,6 +16,7 @@ _LONGEST_NUMBER = 1000  # characters; float64 never needs as many
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
+@lru_cache(4096)  # files say the same few figures again and again
 def plain_number(text: str) -> float | None:
     """Return the number that a text is in plain decimal notation, such as -1, 0.5, .5 or 1e-3; None for all else.
 

@@ -77,6 +77,20 @@ def as_real(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> npt.NDArr
     return real_numbers(as_array(value, tail, name), name)
 
 
+def own_real(value: npt.ArrayLike, shape: tuple[int, ...], name: str) -> npt.NDArray[np.float64]:
+    """Return a copy of `value`, read only, of exactly this shape, real and finite; errors as `as_real`."""
+    if not (
+        type(value) is np.ndarray
+        and value.dtype == np.float64
+        and value.shape == shape
+        and math.isfinite(sum(value.ravel().tolist()))
+    ):
+        value = as_real(value, shape, name).reshape(shape)
+    own = value.copy()
+    own.flags.writeable = False
+    return own
+
+
 def real_numbers(value: object, name: str) -> npt.NDArray[np.float64]:
     """Like `as_numbers`, for functions that are not analytic: refuses complex input."""
     array = as_numbers(value, name)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..arrays import AnyArray
 from ..errors import InertiaError
 from . import inertial_parameters, se3
-from ._arrays import as_real
+from ._arrays import as_real, own_real
 
 #: Radius of gyration [m] below which a rotational inertia counts as zero: figures this small are round-off of a tool.
 NEGLIGIBLE_RADIUS = 1e-6
@@ -48,8 +48,8 @@ class SpatialInertia:
         mass = self.mass if type(self.mass) is float and math.isfinite(self.mass) else float(
             as_real(self.mass, (), "mass").reshape(())
         )  # fmt: skip
-        com = as_real(self.com, (3,), "com").reshape(3).copy()
-        inertia = as_real(self.inertia, (3, 3), "inertia").reshape(3, 3)
+        com = own_real(self.com, (3,), "com")
+        inertia = own_real(self.inertia, (3, 3), "inertia")
         (_, xy, xz), (yx, _, yz), (zx, zy, _) = inertia.tolist()
         off = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
         if off > 0.0 and off > 1e-9 * np.abs(inertia).max():
@@ -58,8 +58,9 @@ class SpatialInertia:
                 value=inertia,
                 expected="a symmetric matrix",
             )
-        inertia = 0.5 * (inertia + inertia.T) if off > 0.0 else inertia.copy()
-        com.flags.writeable = inertia.flags.writeable = False
+        if off > 0.0:
+            inertia = 0.5 * (inertia + inertia.T)
+            inertia.flags.writeable = False
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "com", com)
         object.__setattr__(self, "inertia", inertia)

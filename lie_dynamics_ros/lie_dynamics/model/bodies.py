@@ -196,7 +196,8 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
             limits[key] = _filled(size, default)
             continue
         single: object = given[key]
-        if isinstance(single, float) and single >= 0.0:  # as readers give it; a negative one is looked at below
+        if isinstance(single, float) and (single >= 0.0 or (key in ("lower", "upper") and single < 0.0)):
+            # as readers give it; others are looked at below
             limits[key] = np.array([single] * size)
             continue
         value = numbers(single)

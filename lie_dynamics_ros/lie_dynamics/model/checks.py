@@ -86,7 +86,7 @@ def check_joint(joint: JointDescription) -> None:
         For a zero axis, NaN, lower limit above the upper one, negative limits, damping, friction or armature.
     """
     label = f"joint '{joint.name}'"
-    if joint.kind not in AXIS_FREE and abs(float(np.linalg.norm(joint.axis)) - 1.0) > 1e-9:
+    if joint.kind not in AXIS_FREE and abs(math.hypot(*joint.axis.tolist()) - 1.0) > 1e-9:
         raise DescriptionError(
             f"{label}: axis {joint.axis.tolist()} is not a unit vector", name=joint.name, value=joint.axis
         )
@@ -328,11 +328,11 @@ MOST_METRES = 100.0
 
 def check_lengths(links: Sequence[LinkDescription], joints: Sequence[JointDescription]) -> str:
     """Return what looks like millimetres, in a sentence; nothing where nothing does."""
-    far = [(f"joint {j.name!r} from its parent", float(np.abs(j.placement[:3, 3]).max())) for j in joints]
+    far = [(max(map(abs, j.placement[:3, 3].tolist())), "joint {!r} from its parent", j.name) for j in joints]
     far += [
-        (f"centre of mass of link {link.name!r} from its frame", float(np.abs(link.inertia.com).max()))
+        (max(map(abs, link.inertia.com.tolist())), "centre of mass of link {!r} from its frame", link.name)
         for link in links
         if link.inertia is not None
     ]
-    what, most = max(far, key=lambda item: item[1], default=("", 0.0))
-    return f"{what}: {most:.6g} m away; lengths are expected in metres" if most > MOST_METRES else ""
+    most, what, name = max(far, key=lambda item: item[0], default=(0.0, "", ""))
+    return f"{what.format(name)}: {most:.6g} m away; lengths are expected in metres" if most > MOST_METRES else ""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import DescriptionError
 from ..lie import SpatialInertia
-from ..lie._arrays import as_real
+from ..lie._arrays import own_real
 
 #: Every kind of joint, with its number of degrees of freedom.
 KINDS = {
@@ -119,8 +119,7 @@ class JointDescription:
             )
         for attribute, shape in (("placement", (4, 4)), ("axis", (3,)), ("second_axis", (3,))):
             if getattr(self, attribute) is not None:
-                array = as_real(getattr(self, attribute), shape, f"{label}: {attribute}").reshape(shape).copy()
-                array.flags.writeable = False
+                array = own_real(getattr(self, attribute), shape, f"{label}: {attribute}")
                 object.__setattr__(self, attribute, array)
 
 

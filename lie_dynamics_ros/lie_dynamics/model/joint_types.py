@@ -6,6 +6,7 @@ so `composite` makes any of them, and each step's S is constant in its own frame
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -60,15 +61,15 @@ class JointType:
 
 def _unit(axis: npt.ArrayLike, kind: str) -> tuple[float, float, float]:
     vector = numbers(axis)
-    norm = float(np.linalg.norm(vector)) if vector.shape == (3,) else np.nan
-    if not np.isfinite(norm) or norm == 0.0:
+    x, y, z = vector.tolist() if vector.shape == (3,) else (math.nan,) * 3
+    norm = math.sqrt(x * x + y * y + z * z)
+    if not math.isfinite(norm) or norm == 0.0:
         raise DescriptionError(
             f"{kind} joint: an axis of three finite numbers, not all zero, is expected, got {axis!r}",
             value=axis,
             expected="a nonzero 3-vector",
         )
-    x, y, z = (float(c) for c in vector / norm)
-    return x, y, z
+    return x / norm, y / norm, z / norm
 
 
 def _rotation(axis: npt.ArrayLike, kind: str) -> Step:

@@ -226,7 +226,9 @@ class Fields:
     def has(self, tag: str, *attributes: str) -> bool:
         """Return whether an element is there, with at least one of the attributes, where any are named."""
         found = self._found.get(tag)
-        return found is not None and (not attributes or any(attribute in found for attribute in attributes))
+        if found is None:
+            return False
+        return not attributes or not found.keys().isdisjoint(attributes)
 
     def name(self, tag: str, attribute: str) -> str:
         """Return the name that an attribute holds; it must be there."""
@@ -245,18 +247,24 @@ class Fields:
             inf and -inf are numbers too.
         """
         found = self._found.get(tag)
-        if default is not None and (found is None or attribute not in found):
-            return default
-        text = self._required(tag, attribute).strip(" \t\r\n")
-        value = self._value(text, infinite)
-        if value is None:
+        if found is None or attribute not in found:
+            if default is not None:
+                return default
+            self._missing(tag, attribute)
+        text = found[attribute].strip(" \t\r\n")
+        value = plain_number(text)
+        if infinite and value is None and _INFINITE.fullmatch(text):
+            return -math.inf if text[0] == "-" else math.inf
+        if value is None or not (infinite or abs(value) <= LARGEST):
             self._refuse(tag, attribute, text, "a plain decimal number" + (" or inf" if infinite else ""))
         return value
 
     def vector(self, tag: str, attribute: str, size: int) -> list[float]:
         """Return the numbers that an attribute holds; it must be there."""
         text = self._required(tag, attribute).strip(" \t\r\n")
-        parts = _BLANKS.split(text, maxsplit=size)
+        parts = text.split(" ")
+        if len(parts) != size:
+            parts = _BLANKS.split(text, maxsplit=size)
         values = [value for part in parts if (value := plain_number(part)) is not None and abs(value) <= LARGEST]
         if len(parts) != size or len(values) != size:
             self._refuse(tag, attribute, text, f"{size} plain decimal numbers with blanks between")
@@ -271,7 +279,7 @@ class Fields:
             rpy = self.vector("origin", "rpy", 3) if self.has("origin", "rpy") else (0.0, 0.0, 0.0)
             rows = so3.rows_of_rpy(*rpy) if any(rpy) else _UNTURNED
         first, second, third = rows
-        return np.array([[*first, x], [*second, y], [*third, z], [0.0, 0.0, 0.0, 1.0]])
+        return np.array([*first, x, *second, y, *third, z, 0.0, 0.0, 0.0, 1.0]).reshape(4, 4)
 
     def _quaternion(self) -> AnyArray:
         text = self._found["origin"]["quat_xyzw"]
@@ -295,20 +303,17 @@ class Fields:
 
     def _required(self, tag: str, attribute: str) -> str:
         found = self._found.get(tag)
-        if found is None:
+        if found is None or attribute not in found:
+            self._missing(tag, attribute)
+        return found[attribute]
+
+    def _missing(self, tag: str, attribute: str) -> NoReturn:
+        if tag not in self._found:
             where = " of its <inertial>" if self._kind == "inertial" else ""
             message = f"{self._label}: element <{tag}>{where} is missing"
             raise DescriptionError(message, name=self._name, expected=f"<{tag}>")
-        if attribute not in found:
-            message = f"{self._label}: attribute '{attribute}' of <{tag}> is missing"
-            raise DescriptionError(message, name=self._name, expected=f"<{tag} {attribute}=...>")
-        return found[attribute]
-
-    def _value(self, text: str, infinite: bool) -> float | None:
-        value = plain_number(text)
-        if infinite:
-            return math.copysign(math.inf, -1.0 if text[0] == "-" else 1.0) if _INFINITE.fullmatch(text) else value
-        return value if value is not None and abs(value) <= LARGEST else None
+        message = f"{self._label}: attribute '{attribute}' of <{tag}> is missing"
+        raise DescriptionError(message, name=self._name, expected=f"<{tag} {attribute}=...>")
 
     def _refuse(self, tag: str, attribute: str, text: str, expected: str) -> NoReturn:
         where = " of its <inertial>" if self._kind == "inertial" else ""

@@ -114,12 +114,13 @@ def _link(element: Element, robot: RobotElement, strangers: Strangers) -> LinkDe
     name = element.get("name", "")
     inertials = []
     for child in element:
-        tag = local_name(child.tag)
         if child.tag == robot.namespace + "inertial":
             inertials.append(child)
-        elif tag in ("visual", "collision"):
             continue
-        elif tag == "mass" or difflib.SequenceMatcher(None, tag.lower(), "inertial").ratio() > 0.75:
+        tag = local_name(child.tag)
+        if tag in ("visual", "collision"):
+            continue
+        if tag == "mass" or difflib.SequenceMatcher(None, tag.lower(), "inertial").ratio() > 0.75:
             strangers.note(f"element <{tag}> in <link>", f"link '{name}'")  # a slip that would cost the link its mass
     if not inertials:
         return LinkDescription(name)
@@ -129,9 +130,10 @@ def _link(element: Element, robot: RobotElement, strangers: Strangers) -> LinkDe
     mass = fields.number("mass", "value")
     xx, xy, xz, yy, yz, zz = (fields.number("inertia", key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     pose = fields.pose()
-    figures = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if fields.has("origin", "rpy") or fields.has("origin", "quat_xyzw"):
-        figures = pose[:3, :3] @ figures @ pose[:3, :3].T
+    figures = np.array([xx, xy, xz, xy, yy, yz, xz, yz, zz]).reshape(3, 3)
+    if fields.has("origin", "rpy", "quat_xyzw"):
+        turned = pose[:3, :3]
+        figures = turned @ figures @ turned.T
     return LinkDescription(name, SpatialInertia(mass, pose[:3, 3], figures))
 
 
@@ -203,7 +205,7 @@ def _axis(fields: Fields, kind: str, name: str, remarks: list[str]) -> AnyArray:
     axis = np.array(fields.vector("axis", "xyz", 3) if fields.has("axis") else [1.0, 0.0, 0.0])
     if kind in AXIS_FREE:
         return np.array([1.0, 0.0, 0.0])
-    length = float(np.linalg.norm(axis))
+    length = math.hypot(*axis.tolist())
     if length < 1e-9:
         raise DescriptionError(
             f"joint '{name}': axis {axis.tolist()} has no direction, a vector of length 1 expected",
