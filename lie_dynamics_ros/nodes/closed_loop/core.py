@@ -29,7 +29,7 @@ from ...lie_dynamics import (
 )
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ...lie_dynamics.constraints.travel import Ways
-from ...lie_dynamics.stewart import TrackingStatus
+from ...lie_dynamics.tracking import TrackingStatus
 
 # Parameters, besides those of all robots.
 

@@ -21,7 +21,7 @@ from ...core.errors import ConfigurationError
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.travel import joined
-from ...lie_dynamics.stewart import TrackingStatus
+from ...lie_dynamics.tracking import TrackingStatus
 from ...ros.inputs.base_input import BASE_SETTINGS
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
 from ...ros.inputs.robot_inputs import RobotInputs

@@ -12,7 +12,7 @@ from ...core.mechanism import MechanismFollower, TrackedMechanism
 from ...core.robot_state import RobotState
 from ...core.tracking import KINDS
 from ...lie_dynamics import JointFriction, Model, MotorDynamics
-from ...lie_dynamics.stewart import TrackingStatus
+from ...lie_dynamics.tracking import TrackingStatus
 
 MOST_STEPS = 200
 """Proven steps from one state to the next, some 5 us each: deltas take ten for a milliradian, others one."""

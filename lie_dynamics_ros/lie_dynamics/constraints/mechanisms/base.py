@@ -25,8 +25,8 @@ from ...model import joint_types as jt
 from ...model.builder import ModelBuilder
 from ...model.model import Model
 from ...shown import pictures, shown
-from ...stewart.geometry.workspace import TravelLeft
 from ...texts import LARGEST
+from ...travel import TravelLeft
 from ..constraint_set import ConstraintSet
 from ..travel import constrained_travel_left
 from .assemblies import Assemblies, Candidates, assemblies_from_starts, verified

@@ -137,12 +137,11 @@ class ClassicalWashout:
             w, z = _each(f"{name}_cutoff", cutoff), _each(f"{name}_damping", damping)
             filters.append(_filter([w**2, 2.0 * z * w], self.period))
         self._constants = np.concatenate([[self.period, self.gravity, angle, step, *largest], *scales, *filters])
-        self.reset()
+        self.state = _neutral()
 
     def reset(self) -> None:
         """Rest in the neutral pose."""
-        none, still = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
-        self.state = WashoutState(np.zeros((3, 3)), np.zeros((3, 2)), none, still, still, none, none, none, none)
+        self.state = _neutral()
 
     def step(self, specific_force: npt.ArrayLike, angular_velocity: npt.ArrayLike) -> WashoutMotion:
         """Take what the vehicle feels for a period, and return what the cab is to do at its end.
@@ -204,6 +203,11 @@ class ClassicalWashout:
         out = out.reshape(len(out), *batch, kernels.N_MOTION)
         pose, twist, felt = np.split(out, [kernels.TWIST, kernels.FELT], axis=-1)
         return WashoutMotion(pose.reshape(*pose.shape[:-1], 4, 4), twist, felt)
+
+
+def _neutral() -> WashoutState:
+    none, still = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    return WashoutState(np.zeros((3, 3)), np.zeros((3, 2)), none, still, still, none, none, none, none)
 
 
 def _filter(terms: list[Array], period: float) -> Array:

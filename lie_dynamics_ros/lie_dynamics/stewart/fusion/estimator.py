@@ -14,7 +14,7 @@ from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, points_of, require_legs
 from ..geometry.rotary_platform import RotaryPlatform
 from ..solvers.reachability import check_place
-from .fault_detector import FaultDetector
+from .fault_detector import EvidenceSettings, FaultDetector
 from .kernels import motion as mk
 from .kernels.filter import model, project
 from .kernels.motion import E_DELAY, X_DELAY, X_P
@@ -151,6 +151,12 @@ class StewartFusion:
             self._channels |= {GYROSCOPE: slice(count, count + 3), ACCELEROMETER: slice(count + 3, count + 6)}
         if len(self._channels) < count + (0 if inertial is None else 2):
             raise StewartError(f"two sensors share a name: {[sensor.name for sensor in self._points]}")
+        self._axes = np.eye(3)
+        self._delay, self._delay_variance = 0.0, 0.0
+        if inertial is not None:
+            self._delay = float(vector("inertial", "delay", (inertial.delay,), 1)[0])
+            self._delay_variance = number("inertial", "delay_deviation", inertial.delay_deviation, zero=True) ** 2
+        self._late = self._delay != 0.0 or self._delay_variance > 0.0
         self._model = SensorModel(*self._tables(jerk, gravity))
         self._repeats = np.array([allowed_repeats(s.name, s.noise, s.resolution) for s in self._points])
         if inertial is not None:
@@ -158,12 +164,10 @@ class StewartFusion:
             noises = inertial.gyroscope_noise, inertial.accelerometer_noise
             limits = [allowed_repeats(*three) for three in zip((GYROSCOPE, ACCELEROMETER), noises, steps, strict=True)]
             self._repeats = np.append(self._repeats, np.repeat(limits, 3))
-        self._settings = (
-            number("fusion", "threshold", threshold),
-            _whole("window", window),
-            _whole("recovery", recovery),
+        self._settings = EvidenceSettings(
+            number("fusion", "threshold", threshold), _whole("window", window), _whole("recovery", recovery)
         )
-        self.reset(pose)
+        self._detector, self._started = self._detector_at(pose), False
 
     def _tables(self, jerk: tuple[float, float], gravity: Sequence[float]) -> tuple[Array, Array, Array]:
         """Return constants, geometry and variances for `SensorModel`."""
@@ -175,7 +179,6 @@ class StewartFusion:
         constants[mk.DELAY_WALK] = 1e-6
         constants[mk.INERTIAL] = 0.0 if self._inertial is None else mk.N_INERTIAL
         variances = [number(sensor.name, "noise", sensor.noise) ** 2 for sensor in self._points]
-        self._axes = np.eye(3)
         imu = self._inertial
         if imu is not None:
             self._axes, constants[mk.LEVER : mk.LEVER + 3] = imu.frame()
@@ -192,16 +195,16 @@ class StewartFusion:
 
     def reset(self, pose: npt.ArrayLike) -> None:
         """Forget all: the next readings are those of a platform near ``pose`` (4, 4)."""
+        self._detector, self._started = self._detector_at(pose), False
+
+    def _detector_at(self, pose: npt.ArrayLike) -> FaultDetector:
+        """Return what accepts sensors, from a belief near a pose on, with the rates of `RATES`."""
         start = np.asarray(pose, dtype=np.float64)
         if start.shape != (4, 4) or not np.isfinite(start).all():
             raise StewartError(f"pose is {pose!r}, expected a (4, 4) matrix of finite numbers")
         se3.check(start)
         check_place(points_of(self._platform), start)
-        imu = self._inertial
-        late = (0.0, 0.0) if imu is None else (imu.delay, imu.delay_deviation)
-        delay = float(vector("inertial", "delay", late[:1], 1)[0])
-        unknown = number("inertial", "delay_deviation", late[1], zero=True) ** 2
-        self._late = delay != 0.0 or unknown > 0.0
+        imu, delay, unknown = self._inertial, self._delay, self._delay_variance
         errors = np.zeros((0, 0)) if imu is None else imu.errors()
         last = mk.X_DELAY + len(self._points)
         x = np.zeros(last + self._late + len(errors))
@@ -210,7 +213,6 @@ class StewartFusion:
         for i, sensor in enumerate(self._points):
             x[mk.X_DELAY + i] = float(vector(sensor.name, "delay", [sensor.delay], 1)[0]) - delay
             variances.append(np.array([number(sensor.name, "delay_deviation", sensor.delay_deviation, zero=True) ** 2]))
-        self._started = False
         if self._late:
             x[last] = delay
             variances.append(np.zeros(1))
@@ -225,8 +227,8 @@ class StewartFusion:
         first = len(covariance) - mk.N_INERTIAL
         places = (GYROSCOPE, first + mk.GYRO), (ACCELEROMETER, first + mk.ACCEL)
         biases = {name: slice(place, place + 3) for name, place in places}
-        settings = (*self._settings, belief, biases if imu is not None else {})
-        self._detector = FaultDetector(self._model, self._channels, len(self._points), self._repeats, *settings)
+        known_biases = biases if imu is not None else {}
+        return FaultDetector(self._model, self._channels, self._repeats, self._settings, belief, known_biases)
 
     def update(
         self,

@@ -9,6 +9,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -85,16 +86,23 @@ _LONGEST = 50
 _SURE, _SHARPER = 3.0, 10.0
 
 
+class EvidenceSettings(NamedTuple):
+    """Threshold, window and recovery as `StewartFusion` has them."""
+
+    threshold: float
+    window: int
+    recovery: int
+
+
 class FaultDetector:
     """Takes samples with the sensors that are accepted, and finds out which these are.
 
     Parameters
     ----------
     model : takes the steps.
-    channels : which readings each sensor has.
-    n_points : number of geometric readings, which come first.
+    channels : which readings each sensor has; geometric ones come first.
     repeats : shape (m,), equal readings in a row that show that a sensor is stuck; 0: none do.
-    threshold, window, recovery : as `StewartFusion` has them.
+    settings : how much evidence excludes a sensor.
     belief : where it starts.
     biases : of the sensors whose bias is estimated, where it is among the errors of the state.
 
@@ -108,16 +116,14 @@ class FaultDetector:
         self,
         model: SensorModel,
         channels: Mapping[str, slice],
-        n_points: int,
         repeats: npt.NDArray[np.int64],
-        threshold: float,
-        window: int,
-        recovery: int,
+        settings: EvidenceSettings,
         belief: Belief,
         biases: Mapping[str, slice],
     ) -> None:
+        n_points, window = len(model.geometry), settings.window
         self._model, self._channels, self._n_points, self._repeats = model, channels, n_points, repeats
-        self._threshold, self._window, self._recovery = threshold, window, recovery
+        self._threshold, self._window, self._recovery = settings
         self.belief = belief
         self._biases = {name: (part, np.diagonal(belief.covariance)[part].copy()) for name, part in biases.items()}
         self.left_out: dict[str, Fault] = {}
@@ -129,7 +135,7 @@ class FaultDetector:
         self._bank = np.zeros((window, m, n)), np.zeros((window, m, 2))
         self._count, self._begun = 0, np.zeros(window, dtype=np.int64)
         self._last, self._same = np.full(m, np.nan), np.ones(m, dtype=np.int64)
-        self._furthest, self._detectord = np.zeros(m), np.zeros((3, m))
+        self._furthest, self._judged = np.zeros(m), np.zeros((3, m))
         self._streak = dict.fromkeys(channels, 0)
         self._heard, self._lapse = np.zeros(n_points), np.full(n_points, PERSISTENCE)
 
@@ -190,7 +196,7 @@ class FaultDetector:
             return False
         for name in out:
             del self.left_out[name]
-        self.belief, self._history, self._detectord = other.belief, other.history, self._model.judged.copy()
+        self.belief, self._history, self._judged = other.belief, other.history, self._model.judged.copy()
         self._spent += other.cost - faults
         self._begin_evidence()
         return True
@@ -238,7 +244,7 @@ class FaultDetector:
         cost = self._model.neutral(cost)
         self._history.append((before, sample, cost))
         self._spent += cost
-        self._detectord = self._model.judged.copy()
+        self._judged = self._model.judged.copy()
 
     def _statistics(self) -> Array:
         """Return how well a constant error of each reading since each slot began explains the innovations, squared."""
@@ -315,7 +321,7 @@ class FaultDetector:
         Legs determine accelerations too vaguely to confirm an IMU. Its bias counts as unknown again instead, as far
         as at the start and as vague as the agreement was: what this forgives is not accepted.
         """
-        innovations, variances, shares = self._detectord
+        innovations, variances, shares = self._judged
         agree = innovations**2 <= _AGREES**2 * variances
         agree &= (self._repeats == 0) | (self._same < self._repeats)
         off = np.where(there & np.isfinite(innovations), np.abs(innovations), 0.0)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import basin_map, basins, designs, figures, report, tables
+from . import basins, designs, figures, report, tables
 from .progress import Progress
 
 _TITLE = "# Forward kinematics of the Stewart platform: six solvers, paper and ours"
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     total = tables.count_steps(not chosen.no_readings)
     total += basins.count_steps(chosen.targets) + designs.count_design_steps() if chosen.targets else 0
-    total += 0 if chosen.no_figures else len(basin_map.METHODS)
+    total += 0 if chosen.no_figures else len(figures.METHODS)
     with Progress(total) as bar:
         rows = tables.run_tables(bar.step)
         parts = [_TITLE, _INTRODUCTION, report.tables_markdown(rows)]
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pictures: list[Path] = []
         if not chosen.no_figures:
             pictures = figures.plot_figures(rows, chosen.figures)
-            pictures.append(basin_map.plot_basins(chosen.figures / "stewart_basins.png", chosen.resolution, bar.step))
+            pictures.append(figures.plot_basins(chosen.figures / "stewart_basins.png", chosen.resolution, bar.step))
     text = "\n\n".join(part.strip() for part in parts) + "\n"
     chosen.results.mkdir(parents=True, exist_ok=True)
     target = chosen.results / "stewart_study.md"
