@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..control.momentum_observer import momentum_terms
 from ..control.tracking_error import gains
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.joint_friction import SMOOTHING_SPEED, JointFriction
+from ..dynamics.losses import joint_losses
+from ..dynamics.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.model import Model
@@ -46,31 +47,33 @@ class Drift:
 
     Attributes
     ----------
-    unexplained : ndarray, shape (n,)
-        Variance of torques that are neither offset nor dry friction [N^2 m^2, N^2].
+    table : ndarray, shape (n, N_DRIFT)
+        What `kernels.windows` reads of it: the last of these is the variance of what is neither [N^2 m^2, N^2].
     """
 
     def __init__(self, variance: Array, time: float) -> None:
         self.active = bool(variance.any())
         self._variance, self._forget_time = variance, time
-        n = len(variance)
-        self._value, self._covariance, self._at = np.zeros((n, 2)), np.zeros((n, 2, 2)), 0.0
-        self._covariance[:, [0, 1], [0, 1]] = variance
-        self.unexplained: Array = variance.sum(axis=1)
-        self._seen, self._learned = np.zeros(n), 0.0
+        self._at = 0.0
+        self.table: Array = np.zeros((len(variance), wk.N_DRIFT))
+        self.table[:, [wk.D_OFFSETS, wk.D_DRIES]] = self.table[:, [wk.D_FREE_OFFSET, wk.D_FREE_DRY]] = variance
+        self.table[:, wk.D_UNEXPLAINED] = variance.sum(axis=1)
+        self._seen, self._learned = np.zeros(len(variance)), 0.0
 
     def restart(self) -> None:
         """Count time from zero again; what was learned is kept."""
         self._at = 0.0
 
+    def kept(self, now: float) -> float:
+        """Return the part of values that is not forgotten at a time [s], not before that of the last `learn`."""
+        return math.exp(-(now - self._at) / self._forget_time) if self.active else 1.0
+
     def at(self, now: float) -> tuple[Array, Array]:
-        """Return values (n, 2) and covariances (n, 2, 2) at a time [s], not before that of the last `learn`."""
-        if not self.active:
-            return self._value, self._covariance
-        kept = math.exp(-(now - self._at) / self._forget_time)
-        covariance = kept**2 * self._covariance
-        covariance.reshape(-1, 4)[:, ::3] += (1.0 - kept**2) * self._variance
-        return kept * self._value, covariance
+        """Return values (n, 2) and covariances (n, 2, 2) at a time [s]."""
+        kept = self.kept(now)
+        covariance = kept**2 * self.table[:, [wk.D_OFFSETS, wk.D_BOTH, wk.D_BOTH, wk.D_DRIES]]
+        covariance[:, ::3] += (1.0 - kept**2) * self._variance
+        return kept * self.table[:, : wk.D_DRY + 1], covariance.reshape(-1, 2, 2)
 
     def learn(self, now: float, gone: Array, noise: Array, lasting: Array, features: Array) -> None:
         """Take in the impulse (n,) that was missed over a window that ends now.
@@ -98,11 +101,13 @@ class Drift:
         least = self._variance.sum(axis=1) * max(TURN / (TURN + self._learned), LEAST) ** 2
         seen = np.maximum(left**2 - OUTLYING**2 * expected, 0.0) / span**2
         self._seen = np.maximum(self._seen * float(np.exp(-time / self._forget_time)), seen)
-        self.unexplained = np.maximum(self._seen, least)
+        unexplained = np.maximum(self._seen, least)
         often, turns = max(self._forget_time / time, 1.0), max(TURN / time, 1.0)
-        variance = expected + (often - 1.0) * lasting + turns * self.unexplained * span**2
-        self._value = x + gain * (left / variance)[:, None]
-        self._covariance = P - gain[:, :, None] * gain[:, None, :] / variance[:, None, None]
+        variance = expected + (often - 1.0) * lasting + turns * unexplained * span**2
+        P = P - gain[:, :, None] * gain[:, None, :] / variance[:, None, None]
+        self.table[:, : wk.D_DRY + 1] = x + gain * (left / variance)[:, None]
+        self.table[:, wk.D_OFFSETS : wk.D_DRIES + 1] = P.reshape(-1, 4)[:, [0, 1, 3]]
+        self.table[:, wk.D_UNEXPLAINED] = unexplained
         self._at = now
 
 
@@ -172,6 +177,7 @@ class _Run:
     learned: Array
     work: Array
     settings: Array
+    step: Array
     _: KW_ONLY
     rates: Array | None = None
     past: deque[tuple[float, Array, Array]] = field(default_factory=deque)
@@ -187,7 +193,7 @@ class _Run:
         n, w = model.nv, len(WINDOWS)
         shapes = (
             (_SIZE, n), (_SIZE, n, n), (_SIZE, n, wk.N_SUMS), (_SIZE, wk.N_TIMES), (_SIZE, model.nq), (n, wk.N_SUMS),
-            (wk.N_TIMES,), (w,), (w, n), (w, n, n), (n, 4), (n, n + 1), (wk.N_SETTINGS,),
+            (wk.N_TIMES,), (w,), (w, n), (w, n, n), (n, 4), (n, n + 3), (wk.N_SETTINGS,), (wk.N_STEP,),
         )  # fmt: skip
         return cls(*(np.zeros(shape) for shape in shapes))
 
@@ -330,7 +336,7 @@ class ContactObserver:
         model, run, n = self.model, self._run, self.model.nv
         step = self.noise.period if period is None else _positive(period)
         tau = np.asarray(tau, np.float64)
-        if tau.shape != (n,) or not np.isfinite(tau).all():
+        if tau.shape != (n,) or not math.isfinite(sum(tau.tolist())):
             raise InputError(f"tau: {n} finite numbers are expected, got {tau}", name="tau", value=tau)
         x: Array = np.asarray(q, np.float64)
         v: Array = np.asarray(qd, np.float64)
@@ -340,16 +346,19 @@ class ContactObserver:
                 run.skipped += step
                 return None
             x, v = earlier
-        mass, momentum, known = momentum_terms(model, x, v)
+        mass, coriolis = mass_matrix(model, x), coriolis_matrix(model, x, v)
+        less = gravity_force(model, x)
+        if model.actuation_terms is not None:
+            less = less + joint_losses(model, x, v)
         effort = tau if self.friction is None else self.friction.transmitted(tau, v)
         self.acceleration = forward_dynamics(model, x, v, effort)
-        rates = np.empty((n, wk.N_RATES))
-        if wk.rates_at(v, effort, known, momentum, self._joints, rates):
+        rates, momentum = np.empty((n, wk.N_RATES)), np.empty(n)
+        if wk.rates_at(v, effort, mass, coriolis, less, self._joints, momentum, rates):
             raise InputError(f"qd, tau: no state of a robot has momenta or torques beyond {wk.LARGEST:g}", name="qd")
         step, run.skipped = step + run.skipped, 0.0
         if run.rates is not None:
-            more = self._more(step)
-            settings = np.array([step, more, (GAP - 1.0) * self._usual, self._as_held])
+            more, settings = self._more(step), run.step
+            settings[0], settings[1], settings[2], settings[3] = step, more, (GAP - 1.0) * self._usual, self._as_held
             wk.add_step(settings, run.rates, rates, run.sum, run.time)
         run.rates = rates
         place = run.count % _SIZE
@@ -387,9 +396,8 @@ class ContactObserver:
     def _judge(self) -> ContactState:
         run, noise = self._run, self.noise
         now = float(run.time[wk.NOW])
-        drift, certainty = self._drift.at(now)
         settings = run.settings
-        settings[0], settings[1], settings[2] = run.count, noise.period, self._part
+        settings[0], settings[1], settings[2], settings[3] = run.count, noise.period, self._part, self._drift.kept(now)
         w = wk.judge_windows(
             settings,
             _SIZES,
@@ -399,9 +407,7 @@ class ContactObserver:
             run.times,
             noise.velocity,
             noise.impulse,
-            drift,
-            certainty,
-            self._drift.unexplained,
+            self._drift.table,
             run.statistic,
             run.missed,
             run.cover,

@@ -15,8 +15,11 @@ IMPULSE, OFFSET, DRY, HELD, EFFORT, GAPS, UNEVEN, UNEVEN_DRY, SHORT_DRY, N_SUMS 
 #: Of the times (states, N_TIMES): since the beginning, of squared steps, of steps no shorter than usual, and of what
 #: they are longer than usual.
 NOW, SQUARES, LASTING, LONGER, N_TIMES = range(5)
-#: Settings: states so far, period of the noise, part of the efforts that is missed.
-COUNT, PERIOD, PART, N_SETTINGS = range(4)
+#: Settings: states so far, period of the noise, part of the efforts that is missed, part of drift that is kept.
+COUNT, PERIOD, PART, KEPT, N_SETTINGS = range(5)
+#: Of offset and dry friction of a joint, (n, N_DRIFT): values and covariance when they were learned, which of them is
+#: kept until now being a setting; variances without learning; and that of torques that they do not explain.
+D_OFFSET, D_DRY, D_OFFSETS, D_BOTH, D_DRIES, D_FREE_OFFSET, D_FREE_DRY, D_UNEXPLAINED, N_DRIFT = range(9)
 #: Noise of velocities over a window is that of the window that lasts as long, to this factor.
 _LONGER = 1.5
 
@@ -40,8 +43,8 @@ def add_congruence(mass: Array, spread: Array, n: int, work: Array, out: Array) 
 
 @kernel(
     "(float64[::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],"
-    " float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1], float64[::1], float64[::1],"
-    " float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1])",
+    " float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, :, ::1],"
+    " float64[:, ::1], float64[:, ::1])",
     quick=True,
 )
 def judge_windows(
@@ -54,8 +57,6 @@ def judge_windows(
     velocity: Array,
     impulse: Array,
     drift: Array,
-    certainty: Array,
-    unexplained: Array,
     statistic: Array,
     missed: Array,
     cover: Array,
@@ -70,12 +71,11 @@ def judge_windows(
     momenta, masses, sums, times : of the last states (s, n), (s, n, n), (s, n, N_SUMS), (s, N_TIMES), each at its
         number modulo s.
     velocity, impulse : covariances of noise over the windows (w, n, n), see `SensorNoise`.
-    drift, certainty, unexplained : what is known of offset and dry friction (n, 2), (n, 2, 2), and the variance of
-        torques that these do not explain (n,).
+    drift : what is known of offset and dry friction, see above.
     statistic, missed, cover : written for the windows that are filled.
     learned : shape (n, 4), of the longest of these: the impulse that was missed without `drift`, its variance by noise,
         and by what lasts as long as friction: what is held at rest, and the part of the efforts squared.
-    work : shape (n, n + 1).
+    work : shape (n, n + 3).
 
     Returns
     -------
@@ -85,6 +85,9 @@ def judge_windows(
     n, rows = momenta.shape[1], momenta.shape[0]
     count = int(settings[COUNT])
     here = (count - 1) % rows
+    kept = settings[KEPT]
+    for i in range(n):
+        work[i, n + 1], work[i, n + 2] = kept * drift[i, D_OFFSET], kept * drift[i, D_DRY]
     filled = 0
     for w in range(sizes.shape[0]):
         size = int(sizes[w])
@@ -105,7 +108,8 @@ def judge_windows(
         longer = times[here, LONGER] - times[first, LONGER]
         for i in range(n):  # stamps may be off by what steps are uneven, as when states have waited
             a, b = sums[here, i], sums[first, i]
-            work[i, n] = a[UNEVEN] - b[UNEVEN] + longer * drift[i, 0] + (a[UNEVEN_DRY] - b[UNEVEN_DRY]) * drift[i, 1]
+            work[i, n] = a[UNEVEN] - b[UNEVEN] + longer * work[i, n + 1]
+            work[i, n] += (a[UNEVEN_DRY] - b[UNEVEN_DRY]) * work[i, n + 2]
             for j in range(i + 1):
                 S[i, j] += work[i, n] * work[j, n]
         add_congruence(masses[here], velocity[other], n, work, S)
@@ -117,11 +121,13 @@ def judge_windows(
             gone = momenta[here, i] - momenta[first, i] - (a[IMPULSE] - b[IMPULSE])
             S[i, i] += a[GAPS] - b[GAPS]
             learned[i, 0], learned[i, 1], learned[i, 2], learned[i, 3] = gone, S[i, i], held, effort * effort
-            missed[w, i] = gone - offset * drift[i, 0] - dry * drift[i, 1]
+            missed[w, i] = gone - offset * work[i, n + 1] - dry * work[i, n + 2]
             offset, dry = span, dry + a[SHORT_DRY] - b[SHORT_DRY]  # what is not known goes on for a usual step or more
-            known = offset * offset * certainty[i, 0, 0] + 2.0 * offset * dry * certainty[i, 0, 1]
-            known += dry * dry * certainty[i, 1, 1] + span * span * unexplained[i]
-            S[i, i] += known + held * held + effort * effort
+            known = offset * offset * drift[i, D_OFFSETS] + 2.0 * offset * dry * drift[i, D_BOTH]
+            known += dry * dry * drift[i, D_DRIES]
+            free = offset * offset * drift[i, D_FREE_OFFSET] + dry * dry * drift[i, D_FREE_DRY]
+            S[i, i] += kept * kept * known + (1.0 - kept * kept) * free + span * span * drift[i, D_UNEXPLAINED]
+            S[i, i] += held * held + effort * effort
             work[i, n] = missed[w, i]
         for i in range(n):
             for j in range(i + 1):
@@ -145,16 +151,30 @@ N_RATES, HOLDS, SMOOTHING = 6, 0, 1
 OWN = N_RATES - 1
 #: Settings: the step since the state before, by how much it is longer than usual, from where on that is a gap [s];
 #: whether an effort acted over the period before its state.
-STEP, MORE, GAP, AS_HELD = range(4)
+STEP, MORE, GAP, AS_HELD, N_STEP = range(5)
 
 
-@kernel("(float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1], float64[:, ::1])", quick=True)
-def rates_at(v: Array, effort: Array, known: Array, momentum: Array, joints: Array, rates: Array) -> int:
-    """Write rates (n, N_RATES) at velocities v and efforts (n,) with what the model knows; 1 where one is too large."""
+@kernel(
+    "(float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1],"
+    " float64[:, ::1])",
+    quick=True,
+)
+def rates_at(
+    v: Array, effort: Array, mass: Array, coriolis: Array, less: Array, joints: Array, momentum: Array, rates: Array
+) -> int:
+    """Write momenta M v (n,) and rates (n, N_RATES) at velocities v and efforts (n,); 1 where one is too large.
+
+    What the model knows of the momenta's rates is C^T v less gravity and losses, `less`.
+    """
     good = True
-    for i in range(v.shape[0]):
+    n = v.shape[0]
+    for i in range(n):
+        momentum[i], known = 0.0, -less[i]
+        for k in range(n):
+            momentum[i] += mass[i, k] * v[k]
+            known += coriolis[k, i] * v[k]
         side = v[i] / math.sqrt(v[i] * v[i] + joints[i, SMOOTHING] * joints[i, SMOOTHING])
-        rates[i, IMPULSE], rates[i, OFFSET], rates[i, DRY] = effort[i] + known[i], 1.0, side
+        rates[i, IMPULSE], rates[i, OFFSET], rates[i, DRY] = effort[i] + known, 1.0, side
         rates[i, HELD], rates[i, EFFORT] = joints[i, HOLDS] * (1.0 - side * side), abs(effort[i])
         rates[i, OWN] = effort[i]
         good = good and abs(rates[i, IMPULSE]) <= LARGEST and abs(effort[i]) <= LARGEST
