@@ -37,7 +37,7 @@ TESTS = (
     "test/geometry/test_curvature.py",
 )
 LIBRARY = "lie_dynamics_ros.lie_dynamics"
-WAY = f"from {LIBRARY}.engine.fastcall.layout import known_layout; print('direct' if known_layout() else 'dispatcher')"
+WAY = f"from {LIBRARY}.engine.fastcall import known_layout; print('direct' if known_layout() else 'dispatcher')"
 PATHS = [*map(str, Path("~/.pyenv/versions").expanduser().glob("*/bin")), os.environ["PATH"]]
 FOREIGN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in FOREIGN} | {"PATH": os.pathsep.join(PATHS)}

@@ -35,10 +35,10 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.control.slotine_li import slotine_li_regressor
 from lie_dynamics_ros.lie_dynamics.dynamics.inputs import NO_WRENCH
-from lie_dynamics_ros.lie_dynamics.dynamics.kernels import gravity as gravity_kernels
+from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as gravity_kernels
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as kernels
+from lie_dynamics_ros.lie_dynamics.engine import fastcall as layout
 from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
-from lie_dynamics_ros.lie_dynamics.engine.fastcall import layout
 from lie_dynamics_ros.lie_dynamics.stewart import StewartTracker, reference_platform
 
 ROUND_OFF = 1e-13  # what is converted may take the kernel of batches, whose sums are in another order
@@ -253,7 +253,7 @@ def test_another_version_of_numpy_is_noticed(monkeypatch):
 ELSEWHERE = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from lie_dynamics_ros.lie_dynamics.engine.fastcall import layout
+from lie_dynamics_ros.lie_dynamics.engine import fastcall as layout
 layout.known_layout = lambda: False
 from engine import test_direct as shared
 every = shared.functions

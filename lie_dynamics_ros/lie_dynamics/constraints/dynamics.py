@@ -17,7 +17,7 @@ from ..arrays import Array, Mask
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.losses import joint_terms
 from ..dynamics.mass_matrix import mass_matrix
-from ..engine.fastcall.status import raise_if_rejected
+from ..engine.compile import raise_if_rejected
 from ..errors import InputError
 from ..lie._arrays import as_numbers, flatten_batch
 from ..model.arguments import validate_model, zero_velocity

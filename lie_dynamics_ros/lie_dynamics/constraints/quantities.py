@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..engine.fastcall.status import raise_if_rejected
+from ..engine.compile import raise_if_rejected
 from ..errors import InputError
 from ..lie._arrays import as_numbers
 from ..model.arguments import validate_model

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..engine.fastcall.status import raise_if_rejected
+from ..engine.compile import raise_if_rejected
 from ..lie import inertial_parameters
 from .kernels.inertia_set import FARTHEST, learn
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Array
-from ..engine.fastcall.status import raise_if_rejected
+from ..engine.compile import raise_if_rejected
 from .kernels.laws import DONE
 from .kernels.nearest import LIMITS, WORK_ROWS, motion_bounds, nearest_within
 from .kernels.signals import APPROACH

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.losses import joint_losses
-from ..geometry.coriolis import coriolis_product
+from ..dynamics.mass_matrix import coriolis_product
 from ..model import layout
 from ..model.arguments import require_model
 from ..model.configuration import rates

@@ -15,11 +15,11 @@ from ..model import layout
 from ..model.arguments import require_model, validate_model
 from ..model.model import Model
 from .inputs import evaluate
-from .kernels.jacobians import ALIGNED_FRAME, BODY_FRAME, WORLD_FRAME, jacobian_batch
-from .kernels.jacobians import jacobian as _jacobian
-from .kernels.jacobians import jacobian_and_rate as _with_rate
+from .kernels.kinematics import ALIGNED_FRAME, BODY_FRAME, WORLD_FRAME, jacobian_batch
 from .kernels.kinematics import forward_kinematics as _single
 from .kernels.kinematics import forward_kinematics_batch as _batch
+from .kernels.kinematics import jacobian as _jacobian
+from .kernels.kinematics import jacobian_and_rate as _with_rate
 
 FrameKind = Literal["body", "world", "aligned"]
 

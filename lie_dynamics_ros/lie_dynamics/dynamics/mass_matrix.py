@@ -1,8 +1,8 @@
-"""Mass matrix, bias forces and Coriolis matrices."""
+"""Mass matrix, bias forces, and Coriolis matrices with their products."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,16 @@ from ..model.configuration import shaped
 from ..model.model import Model
 from .inputs import evaluate
 from .inverse_dynamics import inverse_dynamics
-from .kernels.gravity import gravity_force as _gravity
-from .kernels.gravity import gravity_force_batch as _gravity_batch
+from .kernels.coriolis_product import any_coriolis_product as _any_product
+from .kernels.coriolis_product import coriolis_product as _product
+from .kernels.coriolis_product import coriolis_product_batch as _product_batch
+from .kernels.inverse_dynamics import gravity_force as _gravity
+from .kernels.inverse_dynamics import gravity_force_batch as _gravity_batch
 from .kernels.mass_matrix import coriolis as _coriolis
 from .kernels.mass_matrix import coriolis_batch as _coriolis_batch
 from .kernels.mass_matrix import mass_matrix_batch as _mass_batch
 from .kernels.mass_matrix_columns import mass_matrix as _mass
-from .losses import has_rotors, rotor_coriolis_matrix
+from .losses import has_rotors, rotor_coriolis, rotor_coriolis_matrix
 
 _METHODS = {"christoffel": np.array([False]), "ploen": np.array([True])}
 
@@ -131,6 +134,60 @@ def coriolis_matrix(
     if not has_rotors(model):
         return matrix
     return np.asarray(matrix + rotor_coriolis_matrix(model, shaped(qd, model.nv, "qd", model)))
+
+
+def coriolis_product(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    reference: npt.ArrayLike,
+    method: Literal["christoffel", "ploen"] = "christoffel",
+    *,
+    threads: int = 1,
+) -> Array:
+    """Return C(q, qd) q_r in O(n): what Slotine and Li's controller adds to M qdd_r + g.
+
+    Parameters
+    ----------
+    model : Model
+        The robot; joints of any kind.
+    q : array-like, shape (..., nq)
+        Configuration [rad, m].
+    qd, reference : array-like, shape (..., nv)
+        Rates of the coordinates, and the reference q_r in their place [rad/s, m/s].
+    method : {"christoffel", "ploen"}
+        Which C, as in `coriolis_matrix`: both make dM/dt - 2 C skew.
+    threads : int
+        Threads that share a batch.
+
+    Returns
+    -------
+    ndarray, shape (..., nv)
+        ``coriolis_matrix(model, q, qd, method) @ reference`` [N m, N].
+
+    Raises
+    ------
+    InputError, GroupError
+        As `coriolis_matrix`.
+    """
+    try:
+        ploen = _METHODS[method]
+    except (KeyError, TypeError):
+        raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
+    try:
+        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
+            out = np.empty(model.nv)
+            if _product(model.table, q, qd, reference, ploen, out) == 0:
+                return out
+    except (AttributeError, TypeError):
+        pass
+    require_model(model)
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "reference": reference}
+    (force,) = evaluate(model, _product_batch, inputs, ["force"], given=ploen, threads=threads, single=_any_product)
+    if not has_rotors(model):
+        return force
+    rates = (shaped(value, model.nv, name, model) for name, value in (("qd", qd), ("reference", reference)))
+    return np.asarray(force + rotor_coriolis(model, *rates))
 
 
 def mass_matrix_rate(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:

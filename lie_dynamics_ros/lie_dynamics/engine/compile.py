@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 
 from .helpers import COMPILED as COMPILED
-from .helpers import HELPER, OPTIONS, F, njit
+from .helpers import HELPER, MISFIT, OPTIONS, F, njit
 from .helpers import inline as inline
 from .helpers import outline as outline
 from .helpers import pasted as pasted
@@ -59,7 +59,7 @@ def kernel(
         Argument types, e.g. ``"(float64[:,::1], float64[::1])"``.
     direct : bool
         For kernels of single states, of one signature, which are called with what users give: `fastcall` tells how.
-        Such a kernel may return -1 instead of raising TypeError.
+        Such a kernel returns `MISFIT` instead of raising TypeError.
     quick : bool
         Direct, for kernels that take microseconds: they keep the interpreter lock, and count no references, which would
         cost more than it gives. Such a kernel cannot allocate.
@@ -73,14 +73,14 @@ def kernel(
     Returns
     -------
     Callable
-        Decorator. The decorated kernel raises TypeError, and compiles nothing, when it is
-        called with any other types: its caller then converts the arguments and tries again.
+        Decorator. The decorated kernel raises TypeError, and compiles nothing, when it is called with any other types,
+        a direct one returns `MISFIT`, or None for results: its caller then converts the arguments and tries again.
     """
     sizes = size if isinstance(size, tuple) else (size,)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if not COMPILED:
-            return _with_fresh(_interpreted(function, signatures), signatures[0], fresh, sizes)
+            return _with_fresh(_interpreted(function, signatures, quick or direct), signatures[0], fresh, sizes)
         made: Callable[..., Any]
         if quick or direct:
             made = _direct(function, signatures[0], quick, fresh, sizes)
@@ -90,6 +90,19 @@ def kernel(
         return made
 
     return decorate
+
+
+def raise_if_rejected(status: int) -> int:
+    """Return the status of a direct kernel that was called with arrays made for it.
+
+    Raises
+    ------
+    TypeError
+        It did not take them, of another type or shape or not contiguous, and has left its output as it was.
+    """
+    if status == MISFIT:
+        raise TypeError("a kernel was called with arrays that it does not take")
+    return status
 
 
 def fixed(count: int) -> int:
@@ -125,8 +138,7 @@ def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: in
     """Return a callable that makes the entry point when it is called first, and then is little but that."""
 
     def load() -> Callable[..., Any]:
-        from .fastcall.entries import make_entry
-        from .fastcall.layout import known_layout
+        from .fastcall import known_layout, make_entry
 
         if known_layout():
             entry = make_entry(function, _kinds(signature), (fresh, sizes), HELPER if quick else OPTIONS, quick)
@@ -142,7 +154,7 @@ def _direct(function: Callable[..., Any], signature: str, quick: bool, fresh: in
 
 
 def _native(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse what numba's dispatcher takes for plain arrays: subclasses, and arrays of the other byte order."""
+    """Refuse what numba's dispatcher takes for plain arrays too: subclasses, and arrays of the other byte order."""
     from numba.core.errors import NumbaError
 
     @functools.wraps(function)
@@ -150,14 +162,14 @@ def _native(function: Callable[..., Any]) -> Callable[..., Any]:
         if all(type(a) is np.ndarray and a.dtype.isnative for a in args):
             try:
                 return function(*args)
-            except NumbaError as error:  # old versions raise it for entries that they do not know
-                raise TypeError(f"kernel {function.__name__}: {error}") from None
-        raise TypeError(f"kernel {function.__name__}: numpy's own arrays of this machine's byte order are expected")
+            except (NumbaError, TypeError):  # old versions raise the first for entries that they do not know
+                return MISFIT
+        return MISFIT
 
     return call
 
 
-def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> Callable[..., int]:
+def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...], direct: bool) -> Callable[..., int]:
     """Let plain Python refuse the arguments that the compiled kernel would, but for complex numbers throughout."""
     wanted = [_kinds(signature) for signature in signatures]
     kinds = {"float64": ("float64", "complex128"), "boolean": ("bool",), "int64": ("int64",)}
@@ -165,14 +177,15 @@ def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...]) -> C
     @functools.wraps(function)
     def interpreted(*args: Any) -> Any:
         found = [(a.dtype.name, a.ndim) if isinstance(a, np.ndarray) else ("", 0) for a in args]
-        if found[-1][0] != "complex128" and any(name == "complex128" for name, _ in found):
-            raise TypeError(f"kernel {function.__name__}: a real output cannot take complex numbers")
-        for arguments in wanted:
+        cut = found and found[-1][0] != "complex128" and any(name == "complex128" for name, _ in found)
+        for arguments in () if cut else wanted:
             pairs = zip(arguments, found, strict=True) if len(arguments) == len(found) else [(("int64", -1), ("", 0))]
             if all(have in kinds[kind] and ndim == size for (kind, ndim), (have, size) in pairs):
                 with np.errstate(all="ignore"):  # the status tells of what is not finite
                     return function(*args)
-        raise TypeError(f"kernel {function.__name__} has no signature for {found}")
+        if direct:
+            return MISFIT
+        raise TypeError(f"kernel {function.__name__} has no signature for {found}, with real results of real numbers")
 
     return interpreted
 

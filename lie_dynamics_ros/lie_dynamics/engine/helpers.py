@@ -23,6 +23,8 @@ except ImportError:
     COMPILED, njit = False, None
     warnings.warn("numba is not installed: lie_dynamics runs its kernels as plain Python, slower", stacklevel=2)
 
+#: What a direct kernel returns for arguments that it does not take, of another type or layout.
+MISFIT = -1
 OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FAST_MATH, "error_model": "numpy"}
 #: For what no Python calls; wrappers would be a third of all time.
 LINKED: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": helper_compiler}

@@ -1,15 +1,16 @@
-"""Tiles: how batches of states reach the lanes and come back.
+"""Tiles: how batches of states reach the lanes and come back, and linear systems of a tile their states.
 
 A batch is ``(B, n)``, state by state; kernels want ``(n, LANES)``, scalar by scalar. Compiled, a tile holds `LANES`
 states, and blocks of eight numbers of eight states are transposed in registers; in plain Python one tile holds the
-whole batch, so that numpy does the work.
+whole batch, so that numpy does the work. Linear systems are dealt to the states: lanes that held one state each then
+hold columns of one state. Large results leave as whole cache lines past the caches.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .helpers import COMPILED, inline, outline
+from .helpers import COMPILED, HELPER, inline, outline
 from .lanes import LANES, fetch_ahead
 
 #: How many tiles ahead memory is asked for.
@@ -131,3 +132,126 @@ if COMPILED:
 def store_tile(tile, start, target):
     """Transpose a tile back into the batch, and return whether all its numbers are finite."""
     return target.shape[1] == 0 or store_line(tile, 0, target.shape[1], start, target, 0)
+
+
+def share_space(n, like):
+    """Allocate `n` vectors of columns for each state of a tile like `like`; in plain Python, for all as one."""
+    return np.empty((1, n, LANES, *like.shape[1:]), like.dtype)
+
+
+def state_of(batch, s):
+    """Return the results of state `s`."""
+    return batch.T
+
+
+def numbers_of(shares, s):
+    """Return what state `s` was dealt as a flat array."""
+    return shares[0].reshape(-1, shares.shape[-1])
+
+
+def vectors_of(shares, s):
+    """Return what state `s` was dealt as vectors of columns."""
+    return shares[0]
+
+
+def transpose_systems(related, m, r, whole, ms, sides):
+    """Deal a tile's mass matrix and right hand sides, where `related` lists them, to the states.
+
+    Of the mass matrix only the lower half, and of the third block the upper, unless `whole`.
+    """
+    groups = int(related[0]) - 1
+    ms[0] = m.reshape(ms.shape[1:])
+    vectors = r.reshape(-1, LANES, r.shape[-1])
+    for c in range(groups):
+        for a in range(related[c], related[c + 1], 2):
+            for b in range(3):
+                sides[0, 3 * ((a - related[0]) // 2) + b] = vectors[(3 * related[a] + b) * groups + c]
+
+
+if COMPILED:
+    from numba import njit
+
+    from .access import aligned_numbers
+
+    #: For helpers that allocate, or hand out parts of arrays, and so count references; see `compile.inline`.
+    _counting = njit(**{**HELPER, "_nrt": True})
+
+    @_counting
+    def share_space(n, like):  # noqa: D103
+        return aligned_numbers(LANES * n).reshape((LANES, n, LANES))
+
+    @_counting
+    def state_of(batch, s):  # noqa: D103
+        return batch[s]
+
+    @_counting
+    def numbers_of(shares, s):  # noqa: D103
+        return shares[s].reshape(shares.shape[1] * shares.shape[2])
+
+    @_counting
+    def vectors_of(shares, s):  # noqa: D103
+        return shares[s]
+
+    @outline
+    def transpose_systems(related, m, r, whole, ms, sides):  # noqa: D103
+        origin = related[0]
+        groups = origin - 1
+        to_m, to_side = ms.reshape(ms.size), sides.reshape(sides.size)
+        for c in range(groups):
+            for a in range(related[c], related[c + 1], 2):
+                k = related[a] * groups + c
+                if whole or related[a] >= LANES * c:
+                    store_block(m, LANES * k, to_m, LANES * k, LANES * ms.shape[1])
+                for b in range(3 if whole or related[a] < LANES * (c + 1) else 2):
+                    k = (3 * related[a] + b) * groups + c
+                    place = 3 * ((a - origin) // 2) + b
+                    store_block(r, LANES * k, to_side, LANES * place, LANES * sides.shape[1])
+
+
+def line_offset(numbers):
+    """Return the place of an array's first number in its cache line; in plain Python it does not matter."""
+    return 0
+
+
+def drain():
+    """Wait until all results have left the processor."""
+
+
+if COMPILED:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    from .simd import LANES_T
+
+    @intrinsic
+    def stream(typing_context, flat, first, vector):
+        """Store a vector in the numbers from `first` on, a whole cache line, past the caches."""
+
+        def codegen(context, builder, sig, args):
+            data = context.make_array(sig.args[0])(context, builder, args[0]).data
+            pointer = builder.bitcast(builder.gep(data, [args[1]]), args[2].type.as_pointer())
+            written = builder.store(args[2], pointer, align=8 * LANES)
+            written.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
+            return context.get_dummy_value()
+
+        return types.void(flat, types.intp, LANES_T), codegen
+
+    @intrinsic
+    def drain(typing_context):  # noqa: D103
+        def codegen(context, builder, sig, args):
+            builder.fence("seq_cst")
+            return context.get_dummy_value()
+
+        return types.void(), codegen
+
+    @intrinsic
+    def line_offset(typing_context, numbers):
+        """Return the place of an array's first number in its cache line."""
+
+        def codegen(context, builder, sig, args):
+            data = context.make_array(sig.args[0])(context, builder, args[0]).data
+            address = builder.udiv(builder.ptrtoint(data, ir.IntType(64)), ir.Constant(ir.IntType(64), 8))
+            return builder.urem(address, ir.Constant(ir.IntType(64), LANES))
+
+        return types.intp(numbers), codegen

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...arrays import Array
 from ...dynamics.inputs import in_parts
-from ...engine.fastcall.status import raise_if_rejected
+from ...engine.compile import raise_if_rejected
 from ...errors import SingularityError
 from ...lie._arrays import flatten_batch
 from ...model.model import Model

@@ -9,17 +9,24 @@ branch; then everything is a function of the two frames' motions. For a step S w
 from __future__ import annotations
 
 from ...dynamics.kernels.common.joints import constants3, has_transform, row_transform, subspace
-from ...dynamics.kernels.common.spatial import add, cross, dot, matmul, scale, sub, transpose, unrotate
-from ...dynamics.kernels.common.twists import (
+from ...dynamics.kernels.common.spatial import (
+    add,
     bracket,
+    cross,
+    dot,
     get_twist,
     inward,
+    matmul,
     minus,
     on_wrench,
     plus,
     power,
     put_twist,
+    scale,
+    sub,
     times,
+    transpose,
+    unrotate,
 )
 from ...engine.compile import inline, kernel, outline, straight
 from ...engine.lanes import get3, get9, put3, put9, workspace

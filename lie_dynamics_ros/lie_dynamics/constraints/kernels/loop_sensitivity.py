@@ -9,18 +9,25 @@ from __future__ import annotations
 import numpy as np
 
 from ...dynamics.kernels.common.joints import constants3
-from ...dynamics.kernels.common.spatial import add, matmul, rotate, scale, sub, transpose, unrotate, wrench_out
-from ...dynamics.kernels.common.twists import (
+from ...dynamics.kernels.common.spatial import (
+    add,
     add_twist,
     bracket,
     get_twist,
     inward,
+    matmul,
     minus,
     on_wrench,
     plus,
     power,
     put_twist,
+    rotate,
+    scale,
+    sub,
     times,
+    transpose,
+    unrotate,
+    wrench_out,
 )
 from ...dynamics.kernels.common.world import P, R, V, reference_point
 from ...dynamics.kernels.derivatives.sensitivity import (

@@ -31,7 +31,7 @@ from ...dynamics.kernels.common.spatial import (
     unrotate,
     wrench_out,
 )
-from ...dynamics.kernels.jacobians import _column as column_seen_from
+from ...dynamics.kernels.kinematics import _column as column_seen_from
 from ...engine.compile import inline, kernel, outline
 from ...engine.lanes import get, get3, get9, lift, put3, put9, vector_space, workspace
 from ...model.layout import LAST, N_V, OK, PARENT, REFERENCE

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ...dynamics.kernels.common.joints import constants3, constants9, has_transform, row_transform
 from ...dynamics.kernels.common.manifold import move
 from ...dynamics.kernels.common.spatial import add, dot, matmul, sub, transpose, unrotate
-from ...dynamics.kernels.jacobians import _column as column_seen_from
+from ...dynamics.kernels.kinematics import _column as column_seen_from
 from ...engine.compile import inline, kernel, outline
 from ...engine.lanes import LANES, get, get2, lift, put, put2, put3, put9
 from ...model.layout import N_Q, N_V, OK, PARENT, Q_INDEX

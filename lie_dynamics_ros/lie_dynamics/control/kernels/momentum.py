@@ -9,7 +9,6 @@ and the wrench is gravity's and what joints transmit. So H pi = S . (gravity - w
 
 from __future__ import annotations
 
-from ...dynamics.kernels.common.batch import all_finite
 from ...dynamics.kernels.common.joints import (
     add_step,
     check_quaternions,
@@ -30,6 +29,7 @@ from ...dynamics.kernels.common.spatial import (
     wrench_cross,
     wrench_out,
 )
+from ...dynamics.kernels.common.states import all_finite
 from ...engine.compile import kernel, outline
 from ...engine.lanes import get3, get9, put2, put3, put9, workspace
 from ...model.layout import (

@@ -1,18 +1,18 @@
 """The regressor of Slotine and Li: M a_r + C(q, qd) v_r + g = Y pi, with the C of Christoffel's symbols.
 
-The wrench that a body takes is that of `geometry.kernels.coriolis_product`, with the reference acceleration and gravity
+The wrench that a body takes is that of `dynamics.kernels.coriolis_product`, with the reference acceleration and gravity
 in X; it is linear in the body's ten parameters, so each of them gives a wrench of its own, and the joints on the way to
 the world feel it.
 """
 
 from __future__ import annotations
 
-from ...dynamics.kernels.common.batch import all_finite
 from ...dynamics.kernels.common.joints import add_step, check_quaternions, constants9, has_transform, project
 from ...dynamics.kernels.common.spatial import rotate, unrotate, wrench_out
+from ...dynamics.kernels.common.states import all_finite
+from ...dynamics.kernels.coriolis_product import COLUMNS, RW, XV, XW, P, R, V, W, carry_reference, reference_wrench
 from ...engine.compile import kernel, outline
 from ...engine.lanes import get3, get9, put2, put3, workspace
-from ...geometry.kernels.coriolis_product import COLUMNS, RW, XV, XW, P, R, V, W, carry_reference, reference_wrench
 from ...model.layout import (
     BAD_QUATERNION,
     BAD_SHAPE,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...engine.fastcall.status import raise_if_rejected
+from ...engine.compile import raise_if_rejected
 from ...errors import InputError
 from ...lie import se3, so3
 from ...lie._arrays import number_of

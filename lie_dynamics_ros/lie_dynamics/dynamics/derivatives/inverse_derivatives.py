@@ -13,12 +13,12 @@ from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
 from ..inputs import NO_WRENCH, evaluate
+from ..kernels.derivatives.gravity_derivatives import gravity_derivatives as _gravity
+from ..kernels.derivatives.gravity_derivatives import gravity_derivatives_batch as _gravity_batch
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch as _batch
 from ..kernels.derivatives.regressor import regressor as _regressor
 from ..kernels.derivatives.regressor import regressor_batch as _regressor_batch
-from ..kernels.gravity import gravity_derivatives as _gravity
-from ..kernels.gravity import gravity_derivatives_batch as _gravity_batch
 from ..losses import joint_terms_rate, joint_terms_slope
 from .user_joint_derivatives import extend_twice
 

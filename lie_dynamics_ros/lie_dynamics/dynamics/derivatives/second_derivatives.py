@@ -15,8 +15,8 @@ from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
 from ..inputs import evaluate
-from ..kernels.derivatives.second_derivative_tensors import second_derivative_tensors as _tensors
-from ..kernels.derivatives.second_derivative_tensors import second_derivative_tensors_batch as _tensors_batch
+from ..kernels.derivatives.second_derivatives import second_derivative_tensors as _tensors
+from ..kernels.derivatives.second_derivatives import second_derivative_tensors_batch as _tensors_batch
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
 from ..losses import joint_terms_bend
 from .forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives

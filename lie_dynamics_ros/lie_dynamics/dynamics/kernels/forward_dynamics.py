@@ -45,7 +45,6 @@ from ...model.layout import (
     SINGULAR,
     STATUS_STEP,
 )
-from .common.batch import all_finite, make_batch
 from .common.joints import (
     add_bias,
     add_step,
@@ -56,7 +55,6 @@ from .common.joints import (
     has_transform,
     project,
 )
-from .common.single import NONE_GIVEN, make_single, wrench_fits
 from .common.spatial import (
     add,
     articulated_out,
@@ -71,6 +69,7 @@ from .common.spatial import (
     wrench_cross,
     wrench_out,
 )
+from .common.states import NONE_GIVEN, all_finite, make_batch, make_single, wrench_fits
 from .common.steps import prepare_transforms, transform
 from .inverse_dynamics import external_wrench
 

@@ -1,4 +1,4 @@
-"""Recursive inverse dynamics, Kim Table 2."""
+"""Recursive inverse dynamics, Kim Table 2, and the joint forces that hold a robot at rest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from ...engine.compile import inline, kernel
 from ...engine.lanes import (
     add3,
     get,
+    get2,
     get3,
     get9,
     lift,
@@ -34,7 +35,6 @@ from ...model.layout import (
     OK,
     PARENT,
 )
-from .common.batch import all_finite, make_batch
 from .common.joints import (
     add_bias,
     add_step,
@@ -45,8 +45,8 @@ from .common.joints import (
     has_transform,
     project,
 )
-from .common.single import NONE_GIVEN, make_single, wrench_fits
-from .common.spatial import acceleration_into, add, body_wrench, cross, rotate, sub, unrotate, wrench_out
+from .common.spatial import acceleration_into, add, body_wrench, cross, rotate, scale, sub, unrotate, wrench_out
+from .common.states import NONE_GIVEN, all_finite, make_batch, make_single, wrench_fits
 from .common.steps import prepare_transforms, transform
 
 # Columns of the workspace.
@@ -190,3 +190,45 @@ def any_inverse_dynamics(rows, q, qd, qdd, f_ext, out):
 
 
 inverse_dynamics_batch = make_batch(inverse_dynamics_core, _COLUMNS)
+
+
+# Columns of the workspace: transform, acceleration against gravity, mass and first moment of all bodies beyond.
+_A, _MASS, _MOMENT, _GRAVITY_COLUMNS = 12, 15, 16, 19
+
+
+@inline
+def gravity_force_core(rows, q, _a, _b, _f, _c, _given, out, _z, work):
+    """Fill `out` with the joint forces of one state, or of one tile of states."""
+    n = int(rows[0, N_V])
+    prepare_transforms(rows, q, work, _R)
+    for k in range(3):
+        put2(work, 0, _A + k, -rows[0, GRAVITY + k])
+    for i in range(1, n + 1):
+        a = get3(work, int(rows[i, PARENT]), _A)
+        if has_transform(rows, i):
+            r, _ = transform(rows, i, q, work, _R)
+            a = unrotate(r, a)
+        put3(work, i, _A, a)
+        put2(work, i, _MASS, rows[i, MASS])
+        put3(work, i, _MOMENT, constants3(rows, i, MOMENT))
+    for i in range(n, 0, -1):
+        a, mass, h = get3(work, i, _A), get2(work, i, _MASS), get3(work, i, _MOMENT)
+        put(out, i - 1, project(rows, i, q, cross(h, a), scale(mass, a)))
+        parent = int(rows[i, PARENT])
+        if parent > 0:
+            if has_transform(rows, i):
+                h = add(rotate(get9(work, i, _R), h), scale(mass, get3(work, i, _R + 9)))
+            put2(work, parent, _MASS, get2(work, parent, _MASS) + mass)
+            add3(work, parent, _MOMENT, h)
+
+
+_one_gravity = make_single(gravity_force_core, _GRAVITY_COLUMNS)
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1])", quick=True, fresh=1, size=N_V)
+def gravity_force(rows, q, out):
+    """Write the joint forces of one state to `out` and return a status of `layout`."""
+    return _one_gravity(rows, q, q, q, q, q, NONE_GIVEN, out, out, out.shape[0] == rows[0, N_V])
+
+
+gravity_force_batch = make_batch(gravity_force_core, _GRAVITY_COLUMNS)

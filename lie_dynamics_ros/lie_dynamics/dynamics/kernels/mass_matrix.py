@@ -32,9 +32,8 @@ from ...model.layout import (
     N_V,
     PARENT,
 )
-from .common.batch import make_batch
-from .common.single import make_single
 from .common.spatial import cross, dot, scale, sub, unrotate
+from .common.states import make_batch, make_single
 from .common.world import (
     COLUMNS,
     INERTIA_C,

@@ -34,8 +34,8 @@ from ...model.layout import (
     SUBTREE_END_C,
 )
 from .common.joints import has_transform, row_transform
-from .common.single import NONE_GIVEN, make_single
 from .common.spatial import add, cross, dot, matmul, rotate, scale, sub, symmetric_times
+from .common.states import NONE_GIVEN, make_single
 from .common.world import inertia_at
 from .mass_matrix import mass_matrix_core
 

@@ -17,7 +17,6 @@ from ...model.layout import (
     PARENT,
     REFERENCE,
 )
-from .common.batch import make_batch
 from .common.joints import (
     add_bias,
     add_step,
@@ -27,8 +26,8 @@ from .common.joints import (
     has_transform,
     row_transform,
 )
-from .common.single import NONE_GIVEN, make_single
 from .common.spatial import add, cross, dot, momentum, rotate, scale, sub, twist_into, unrotate
+from .common.states import NONE_GIVEN, make_batch, make_single
 from .common.steps import passing_transform, prepare_transforms, transform
 from .common.world import (
     COLUMNS,
@@ -260,7 +259,7 @@ _one_energy = make_single(kinetic_energy_core, _ENERGY_COLUMNS)
 _one_center = make_single(center_of_mass_core, _CENTER_COLUMNS)
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True)
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True, fresh=1, size=fixed(SUM_SIZE))
 def body_sums(rows, q, qd, out):
     """Write the sums of one state (`SUM_SIZE`) to `out` and return a status of `layout`."""
     fit = rows[0, N_V] == qd.shape[0] and qd.shape[0] > 0 and out.shape[0] == SUM_SIZE

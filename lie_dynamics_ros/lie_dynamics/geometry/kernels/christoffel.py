@@ -13,10 +13,18 @@ is added.
 
 from __future__ import annotations
 
-from ...dynamics.kernels.common.batch import all_finite, make_batch
-from ...dynamics.kernels.common.single import NONE_GIVEN
-from ...dynamics.kernels.common.spatial import add, cross, dot, scale, symmetric_times, times_skew, wrench_cross
-from ...dynamics.kernels.common.twists import get_twist, power
+from ...dynamics.kernels.common.spatial import (
+    add,
+    cross,
+    dot,
+    get_twist,
+    power,
+    scale,
+    symmetric_times,
+    times_skew,
+    wrench_cross,
+)
+from ...dynamics.kernels.common.states import NONE_GIVEN, all_finite, make_batch
 from ...dynamics.kernels.common.world import (
     INERTIA_C,
     INERTIA_COLUMNS,
@@ -28,7 +36,7 @@ from ...dynamics.kernels.common.world import (
     own_inertias,
     poses_and_screws,
 )
-from ...dynamics.kernels.derivatives.derivative_terms import SECOND_SIZE, is_users, seen_from_world
+from ...dynamics.kernels.derivatives.inverse_derivatives import SECOND_SIZE, is_users, seen_from_world
 from ...dynamics.kernels.mass_matrix import clear
 from ...engine.compile import inline, kernel, outline, straight
 from ...engine.lanes import get, get2, get3, get6, put, workspace

@@ -27,7 +27,7 @@ from ...dynamics.kernels.common.world import (
     own_inertias,
     poses_and_screws,
 )
-from ...dynamics.kernels.derivatives.derivative_terms import SECOND_SIZE, is_users, seen_from_world
+from ...dynamics.kernels.derivatives.inverse_derivatives import SECOND_SIZE, is_users, seen_from_world
 from ...engine.compile import kernel, outline
 from ...engine.lanes import workspace
 from ...model.layout import (

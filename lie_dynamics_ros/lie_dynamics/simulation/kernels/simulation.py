@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dynamics.kernels.common.batch import all_finite
 from ...dynamics.kernels.common.joints import check_quaternions
 from ...dynamics.kernels.common.manifold import move, tangent_rate
-from ...dynamics.kernels.common.single import NONE_GIVEN
+from ...dynamics.kernels.common.states import NONE_GIVEN, all_finite
 from ...dynamics.kernels.forward_dynamics import COLUMNS as _WORK_COLUMNS
 from ...dynamics.kernels.forward_dynamics import hybrid_dynamics_core
 from ...dynamics.kernels.friction import DAMPING, LOAD, SMOOTHING_SPEED, dry_friction, is_dry, smooth_side, transmitted

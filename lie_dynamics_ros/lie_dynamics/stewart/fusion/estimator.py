@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array, Mask
-from ...engine.fastcall.status import raise_if_rejected
+from ...engine.compile import raise_if_rejected
 from ...lie import se3, so3
 from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, points_of, require_legs

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...engine.fastcall.status import raise_if_rejected
+from ...engine.compile import raise_if_rejected
 from ...lie import se3, so3
 from ...tracking import STATUS_OF_CODE, TRACKED, TrackingStatus
 from ..errors import TrackingError

@@ -5,7 +5,8 @@ A matrix is nine scalars by rows; a twist or wrench is a pair of 3-vectors, angu
 
 from __future__ import annotations
 
-from ....engine.compile import straight
+from ....engine.compile import inline, straight
+from ....engine.lanes import get3, put2, put3
 
 
 @straight
@@ -201,3 +202,79 @@ def less_outer(j, h, m, um, uf, d):
     m = (m[0] - y[0] * uf[0], m[1] - y[0] * uf[1], m[2] - y[0] * uf[2],
          m[3] - y[1] * uf[1], m[4] - y[1] * uf[2], m[5] - y[2] * uf[2])  # fmt: skip
     return j, h, m
+
+
+@straight
+def get_twist(work, i, k):
+    """Return six scalars of a row as a pair of 3-vectors."""
+    return get3(work, i, k), get3(work, i, k + 3)
+
+
+@straight
+def put_twist(work, i, k, x):
+    """Store a pair of 3-vectors."""
+    put3(work, i, k, x[0])
+    put3(work, i, k + 3, x[1])
+
+
+@straight
+def add_twist(work, i, k, x):
+    """Add a pair of 3-vectors to what is stored."""
+    put3(work, i, k, add(get3(work, i, k), x[0]))
+    put3(work, i, k + 3, add(get3(work, i, k + 3), x[1]))
+
+
+@inline
+def clear_twist(work, i, k):
+    """Store zeros."""
+    for c in range(k, k + 6):
+        put2(work, i, c, 0.0)
+
+
+@straight
+def bracket(x, y):
+    """Return [x, y] = ad_x y of two twists."""
+    return twist_cross(x[0], x[1], y[0], y[1])
+
+
+@straight
+def on_wrench(x, f):
+    """Return -ad*_x f."""
+    return wrench_cross(x[0], x[1], f[0], f[1])
+
+
+@straight
+def plus(x, y):
+    """Return x + y."""
+    return add(x[0], y[0]), add(x[1], y[1])
+
+
+@straight
+def minus(x, y):
+    """Return x - y."""
+    return sub(x[0], y[0]), sub(x[1], y[1])
+
+
+@straight
+def times(s, x):
+    """Return s x."""
+    return scale(s, x[0]), scale(s, x[1])
+
+
+@straight
+def power(x, f):
+    """Return x . f."""
+    return dot(x[0], f[0]) + dot(x[1], f[1])
+
+
+@straight
+def outward(r, p, x):
+    """Return Ad_T x for T = (R, p)."""
+    w = rotate(r, x[0])
+    return w, add(rotate(r, x[1]), cross(p, w))
+
+
+@straight
+def inward(r, p, x):
+    """Return Ad_{T^-1} x for T = (R, p)."""
+    return twist_into(r, p, x[0], x[1])

@@ -11,41 +11,53 @@ import numpy as np
 
 from ....engine.compile import inline, kernel, outline
 from ....engine.lanes import LANES, add3, column_space, get, get3, lift, put, put2, put3, vector_space, workspace
-from ....engine.shares import numbers_of, share_space, state_of, transpose_systems, vectors_of
-from ....engine.tiles import load_tile, store_line, tile_width
+from ....engine.tiles import (
+    load_tile,
+    numbers_of,
+    share_space,
+    state_of,
+    store_line,
+    tile_width,
+    transpose_systems,
+    vectors_of,
+)
 from ....model.layout import ARMATURE, BAD_QUATERNION, BAD_SHAPE, N_Q, N_V, NOT_FINITE, OK, PARENT
-from ..common.batch import BATCH_SIGNATURE, all_finite, quaternions_fit
-from ..common.branch_solve import counts, factorize, list_paths, paths_size, solve_one
-from ..common.column_solve import (
+from ..common.branch_solve import (
     FEW,
     add_coupled,
+    counts,
     eliminate_tile,
+    factorize,
     groups_of,
     hand_out,
+    list_paths,
     list_related,
+    paths_size,
     pick_related,
     related_size,
     solve_columns,
+    solve_one,
 )
 from ..common.joints import check_quaternions
-from ..common.single import wrench_fits
 from ..common.spatial import add, dot, scale
+from ..common.states import BATCH_SIGNATURE, all_finite, quaternions_fit, wrench_fits
 from ..common.world import J, inertia_times
 from ..mass_matrix import clear
-from .derivative_terms import (
+from .inverse_derivatives import (
     COLUMNS as TERM_COLUMNS,
 )
-from .derivative_terms import (
+from .inverse_derivatives import (
     A,
     F,
     U,
     accelerations,
     add_to_parent,
+    columns_of_row,
     kinematics,
     own_wrenches,
     put_variations,
+    users_rows,
 )
-from .inverse_derivatives import columns_of_row, users_rows
 
 #: I J of each row; and the change of acceleration once the unknown accelerations are known, before U is.
 T = TERM_COLUMNS

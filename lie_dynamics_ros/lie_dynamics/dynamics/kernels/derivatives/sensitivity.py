@@ -30,21 +30,29 @@ from ....model.layout import (
     Q_INDEX,
     REFERENCE,
 )
-from ..common.batch import quaternions_fit
 from ..common.joints import constants3, constants9, custom_rate, is_custom
-from ..common.spatial import add, cross, matmul, momentum, rotate, scale, sub, twist_into, wrench_out
-from ..common.twists import (
+from ..common.spatial import (
+    add,
     add_twist,
     bracket,
     clear_twist,
+    cross,
     get_twist,
+    matmul,
+    momentum,
     on_wrench,
     outward,
     plus,
     power,
     put_twist,
+    rotate,
+    scale,
+    sub,
     times,
+    twist_into,
+    wrench_out,
 )
+from ..common.states import quaternions_fit
 from ..common.world import (
     RATE,
     J,

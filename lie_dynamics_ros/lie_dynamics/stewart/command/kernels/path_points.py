@@ -6,7 +6,7 @@ import math
 
 from ....arrays import Array, Integers
 from ....engine.compile import inline, kernel, outline
-from ....lie.kernels.exponential import Rows, Vec, coefficients, rotation_rows
+from ....lie.kernels.quaternions import Rows, Vec, coefficients, rotation_rows
 from ...solvers.kernels.newton import combine, cross, dot
 
 # A row of segments: value of s at its begin, pose of the tool there (R row by row, p), c for rising powers of s.

@@ -6,8 +6,7 @@ import math
 
 from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
-from ....lie.kernels.exponential import Vec
-from ....lie.kernels.quaternions import Quaternion, conjugate, exp, log, multiply, normalize, to_rows
+from ....lie.kernels.quaternions import Quaternion, Vec, conjugate, exp, log, multiply, normalize, to_rows
 from ...solvers.kernels.newton import combine, dot
 from .path_points import added, put, times, vector
 

@@ -11,30 +11,6 @@ with e half the trace of the rotational inertia: the Coriolis matrix of Christof
 
 from __future__ import annotations
 
-from ...dynamics.kernels.common.batch import all_finite, make_batch
-from ...dynamics.kernels.common.joints import (
-    add_step,
-    check_quaternions,
-    constants3,
-    constants6,
-    custom_rate,
-    has_transform,
-    is_custom,
-    project,
-    row_transform,
-)
-from ...dynamics.kernels.common.single import make_single
-from ...dynamics.kernels.common.spatial import (
-    add,
-    cross,
-    momentum,
-    scale,
-    sub,
-    symmetric_times,
-    twist_cross,
-    twist_into,
-    wrench_out,
-)
 from ...engine.compile import inline, kernel
 from ...engine.lanes import (
     add3,
@@ -60,6 +36,29 @@ from ...model.layout import (
     OK,
     PARENT,
 )
+from .common.joints import (
+    add_step,
+    check_quaternions,
+    constants3,
+    constants6,
+    custom_rate,
+    has_transform,
+    is_custom,
+    project,
+    row_transform,
+)
+from .common.spatial import (
+    add,
+    cross,
+    momentum,
+    scale,
+    sub,
+    symmetric_times,
+    twist_cross,
+    twist_into,
+    wrench_out,
+)
+from .common.states import all_finite, make_batch, make_single
 
 # Columns of the workspace: transform, V, V_r, X, wrench, and V_r of the parent as the joint's first row sees it.
 R, P, W, V, RW, RV, XW, XV, M, F, AW, AV = 0, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39

@@ -1,1 +1,0 @@
-"""Calls of compiled kernels without numba's dispatcher."""
