@@ -354,7 +354,7 @@ def _put_loop(row: Array, loop: Loop, model: Model) -> None:
             frame = model.frame(name)
         except InputError as error:
             raise DescriptionError(f"loop {loop.name!r}: {error}", name=loop.name, value=name) from None
-        i = 0 if frame.body < 0 else model._body_row(frame.body)
+        i = 0 if frame.body < 0 else model.body_rows[frame.body]
         turn = model.rows[i, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if i else np.eye(3)
         pose = frame.placement @ placement
         row[at] = i

@@ -97,5 +97,5 @@ def _steps(
     fixed, values = constraints.fixed_rows(model, q, None)
     extra = Extra(constraints.table.settings, fixed, values, EMPTY, EMPTY, NO_MASK, tolerance, iterations)
     out = np.empty((len(q), size + extended.shape[1]))
-    sweep(model._without_gravity(), constraints, (extended, qd, np.zeros((len(q), n))), extra, out)
+    sweep(model.without_gravity(), constraints, (extended, qd, np.zeros((len(q), n))), extra, out)
     return out[:, :n], out[:, size - 2], out[:, size:]

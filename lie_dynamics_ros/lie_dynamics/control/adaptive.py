@@ -90,7 +90,7 @@ class AdaptiveController:
         self.rate = gains(model, rate, "rate", one_per_joint=True)
         self.kd = gains(model, kd, "kd")
         self.gamma = float(gamma)
-        chosen = range(model.n_bodies) if bodies is None else [model._moving(b).body for b in bodies]
+        chosen = range(model.n_bodies) if bodies is None else [model.moving_frame(b).body for b in bodies]
         self.bodies = tuple(sorted(set(int(b) for b in chosen)))
         self.rotors = np.zeros(model.nv)
         self._start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
@@ -136,7 +136,7 @@ class AdaptiveController:
 
     def inertia(self, body: str | int) -> SpatialInertia:
         """Return the estimated inertia of a moving body, in its frame."""
-        return SpatialInertia.from_parameters(self._parameters[self.model._moving(body).body])
+        return SpatialInertia.from_parameters(self._parameters[self.model.moving_frame(body).body])
 
     def estimated_model(self) -> Model:
         """Return the model with the estimated inertias."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.inputs import evaluate
+from ..dynamics.inputs import Algorithm
 from ..errors import InputError
 from ..model import layout
 from ..model.arguments import require_model
@@ -47,19 +47,13 @@ def slotine_li_regressor(
     """
     require_model(model)
     if model.plain:
-        try:
-            if qd.ndim == 1:  # type: ignore[union-attr]
-                out = np.empty((model.nv, 10 * model.n_bodies))
-                if _single(model.table, q, qd, reference_velocity, reference_acceleration, out) == layout.OK:
-                    return out
-        except (AttributeError, TypeError):
-            pass
-    require_model(model)
+        out = np.empty((model.nv, 10 * model.n_bodies))
+        if _single(model.table, q, qd, reference_velocity, reference_acceleration, out) == layout.OK:
+            return out
     if model.coupling is not None:
         raise InputError(f"model {model.name!r}: independent joints are expected, mimic joints are coupled")
     references = {"reference_velocity": reference_velocity, "reference_acceleration": reference_acceleration}
-    (matrix,) = evaluate(model, _batch, {"q": q, "qd": qd, **references}, [(model.nv, 10 * model.n_bodies)])
-    return matrix
+    return _REGRESSOR.evaluate(model, {"q": q, "qd": qd, **references})[0]
 
 
 def _batch(rows: Array, q: Array, qd: Array, v: Array, _f_ext: Array, a: Array, _given: Any, y: Array, _z: Any) -> int:
@@ -68,3 +62,6 @@ def _batch(rows: Array, q: Array, qd: Array, v: Array, _f_ext: Array, a: Array, 
     aligned = (np.require(x, requirements=("C", "A")) for x in (q, qd, v, a))  # the kernel takes no others
     states = zip(*aligned, y, strict=True)
     return max((_single(rows, *state, out.reshape(shape)) for *state, out in states), default=layout.OK)
+
+
+_REGRESSOR = Algorithm(_batch, "n 10b")

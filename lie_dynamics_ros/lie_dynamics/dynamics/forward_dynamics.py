@@ -12,7 +12,7 @@ from ..errors import InputError, SingularityError
 from ..model.arguments import require_model
 from ..model.configuration import require_finite, shaped
 from ..model.model import Model
-from .inputs import NO_MASK, NO_WRENCH, evaluate
+from .inputs import NO_MASK, Algorithm, quick_path
 from .inverse_dynamics import inverse_dynamics
 from .kernels.forward_dynamics import any_hybrid_dynamics as _any
 from .kernels.forward_dynamics import forward_dynamics as _forward
@@ -26,6 +26,17 @@ from .mass_matrix import mass_matrix
 _WORST_CONDITION = 1e13
 
 
+def _any_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, out: Array) -> int:
+    """Run forward dynamics of a state of any size, as hybrid dynamics without a mask."""
+    none = np.empty(0, out.dtype)
+    return _any(rows, q, qd, tau, f_ext, none, NO_MASK, out, none)
+
+
+_FORWARD = Algorithm(_batch, "n", single=_any_forward, diagnose=_any_forward)
+_HYBRID = Algorithm(_batch, "n,n", single=_any, diagnose=_any)
+
+
+@quick_path(_forward, "q qd tau f_ext")
 def forward_dynamics(
     model: Model,
     q: npt.ArrayLike,
@@ -62,15 +73,15 @@ def forward_dynamics(
     SingularityError
         If a massless body is free to accelerate without bound; names the joint.
     """
-    try:
-        if model.plain:
-            qdd: Array | None = _forward(model.table, q, qd, tau, NO_WRENCH if f_ext is None else f_ext)
-            if qdd is not None:
-                return qdd
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_model(model)
-    return _general_forward(model, q, qd, tau, f_ext, threads)
+    if model.coupling is not None:
+        free = np.zeros(model.nv, np.bool_)
+        return coupled_hybrid_dynamics(model, q, qd, model.zero_velocity, tau, free, f_ext, threads)[0]
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau}
+    if model.actuation_terms is not None:
+        losses = joint_terms(model, q, shaped(qd, model.nv, "qd", model))
+        inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
+    return _FORWARD.evaluate(model, inputs, f_ext, threads=threads)[0]
 
 
 def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, threads: int = 1) -> Array:
@@ -85,9 +96,10 @@ def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, t
         As `forward_dynamics`.
     """
     require_model(model)
-    return forward_dynamics(model._without_gravity(), q, model.zero_velocity, force, threads=threads)
+    return forward_dynamics(model.without_gravity(), q, model.zero_velocity, force, threads=threads)
 
 
+@quick_path(_hybrid, "q qd tau f_ext qdd prescribed", unloaded=_unloaded)
 def hybrid_dynamics(
     model: Model,
     q: npt.ArrayLike,
@@ -130,58 +142,16 @@ def hybrid_dynamics(
     InputError, GroupError, SingularityError
         As `forward_dynamics`; also InputError for a mask that is not nv truth values.
     """
-    try:
-        if model.plain:
-            both: tuple[Array, Array] | None
-            if f_ext is None:
-                both = _unloaded(model.table, q, qd, tau, qdd, prescribed)
-            else:
-                both = _hybrid(model.table, q, qd, tau, f_ext, qdd, prescribed)
-            if both is not None:
-                return both
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_model(model)
-    return _general_hybrid(model, q, qd, qdd, tau, _mask(model, prescribed), f_ext, threads)
-
-
-def _general_forward(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
-) -> Array:
-    if model.coupling is not None:
-        free = np.zeros(model.nv, np.bool_)
-        return coupled_hybrid_dynamics(model, q, qd, model.zero_velocity, tau, free, f_ext, threads)[0]
-    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau}
-    if model.actuation_terms is not None:
-        losses = joint_terms(model, q, shaped(qd, model.nv, "qd", model))
-        inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
-    one = _any_forward
-    return evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, diagnose=one, single=one)[0]
-
-
-def _any_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, out: Array) -> int:
-    none = np.empty(0, out.dtype)
-    return _any(rows, q, qd, tau, f_ext, none, NO_MASK, out, none)
-
-
-def _general_hybrid(
-    model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    given: npt.NDArray[np.bool_],
-    f_ext: npt.ArrayLike | None,
-    threads: int,
-) -> tuple[Array, Array]:
-    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
-    losses = None
+    given = _mask(model, prescribed)
     if model.coupling is not None:
         return coupled_hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads)
+    inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": tau, "qdd": qdd}
+    losses = None
     if model.actuation_terms is not None:
         losses = joint_terms(model, q, shaped(qd, model.nv, "qd", model))
         inputs["tau"] = shaped(tau, model.nv, "tau", model) - losses
-    acceleration, force = evaluate(model, _batch, inputs, ["force", "force"], f_ext, given, threads, _any, _any)
+    acceleration, force = _HYBRID.evaluate(model, inputs, f_ext, given=given, threads=threads)
     return acceleration, force if losses is None else force + losses
 
 

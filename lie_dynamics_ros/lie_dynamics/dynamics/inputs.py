@@ -1,16 +1,18 @@
-"""Inputs of the algorithms: the slow path of every public function.
+"""Inputs of the algorithms: the one path of every public function from what callers give to kernels.
 
-The fast path hands its arguments straight to a kernel, which checks shapes as it goes. Whatever it refuses (lists,
-integers, batches to be broadcast, strided arrays, bad values) comes here. Arrays that kernels take as they are go the
-short way: to look at everything that a caller may hand over takes some 15 us; after other work has filled the caches,
-ten times as long, which is a good part of the time that a batch of ten thousand states takes.
+The quick path hands arguments straight to a kernel, which checks shapes as it goes. Whatever it refuses (lists,
+integers, batches to be broadcast, strided arrays, bad values) is evaluated as an `Algorithm` declares. Arrays that
+kernels take as they are go a short way there: to look at everything that a caller may hand over takes some 15 us; after
+other work has filled the caches, ten times as long, a good part of the time that a batch of ten thousand states takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,46 +36,221 @@ NO_MASK = np.zeros(0, np.bool_)
 
 _FLOAT = np.dtype(np.float64)
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-def evaluate_contiguous(
-    model: Model,
-    batch_kernel: Callable[..., int],
-    inputs: dict[str, Any],
-    output_shapes: list[str | tuple[int, ...]],
-    f_ext: Any,
-    given: npt.NDArray[np.bool_],
-    single: Callable[..., int] | None,
-) -> list[Array] | None:
-    """Run a kernel over a batch of plain arrays, or over a state alone where there is a kernel for one of any size.
 
-    Parameters are those of `inputs.evaluate`.
+@dataclass(frozen=True, eq=False)
+class Algorithm:
+    """What a public function is computed by, and what comes out: the declaration that all inputs are handled from.
+
+    Attributes
+    ----------
+    batch : callable
+        Kernel made by `kernels.common.states.make_batch`.
+    results : str
+        Axes of each of the one or two results for one state, with blanks between axes and a comma between results: a
+        number, "n" for the coordinates of all joints, "b" for bodies, and what `_sizes` has besides. Axes "n" are
+        reduced to the independent coordinates where mimic joints are coupled.
+    single : callable, optional
+        Kernel for one state of any size, same inputs, which serves a state alone.
+    diagnose : callable, optional
+        Kernel for one state, same inputs, whose status says why a result is not finite.
+    extension : callable
+        ``extension(model, q, qd)`` appends to q what the kernel needs of user-defined joints.
+    """
+
+    batch: Callable[..., int]
+    results: str
+    single: Callable[..., int] | None = None
+    diagnose: Callable[..., int] | None = None
+    extension: Callable[..., Array] = extend
+
+    def evaluate(
+        self,
+        model: Model,
+        inputs: dict[str, Any],
+        f_ext: npt.ArrayLike | None = None,
+        *,
+        given: npt.NDArray[np.bool_] = NO_MASK,
+        threads: int = 1,
+        parameters: Array | None = None,
+    ) -> list[Array]:
+        """Validate and broadcast the inputs, run a kernel over all states, and return its results.
+
+        Parameters
+        ----------
+        model : Model
+            The model.
+        inputs : dict
+            "q" first (nq), then names and values of up to three arrays (nv), in the kernel's order.
+        f_ext : array-like, shape (..., n_bodies, 6), optional
+            External wrenches.
+        given : ndarray of bool
+            Mask, the same for all states.
+        threads : int
+            Number of threads that share a batch.
+        parameters : ndarray, shape (k,) or (states, k), optional
+            One more array, the same for all states or one row for each, which the kernel takes after the others.
+        """
+        require_model(model)
+        if not isinstance(threads, (int, np.integer)) or threads < 1:
+            raise InputError(f"threads: at least 1 is expected, got {threads!r}", name="threads", value=threads)
+        if parameters is None and threads == 1:
+            found = self._evaluate_contiguous(model, inputs, f_ext, given)
+            if found is not None:
+                return found
+        arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
+        names = list(inputs)
+        if f_ext is not None:
+            arrays.append(_shaped_wrench(model, f_ext))
+            names.append("f_ext")
+        try:
+            batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        except ValueError:
+            listed = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True))
+            raise InputError(f"batch dimensions do not fit each other: {listed}") from None
+        if model.coupling is not None:
+            for name, a in zip(names, arrays, strict=True):  # before coupling smears NaN over all joints
+                _require_finite(model, name, a.reshape(-1, a.shape[-1]))
+            arrays = [_expanded(model.coupling, name, a) for name, a in zip(names, arrays, strict=True)]
+        kind = np.result_type(*arrays)
+        if kind != np.float64 and COMPILED:
+            raise InputError("complex numbers are taken by the plain-Python kernels only: set NUMBA_DISABLE_JIT=1")
+        count = int(np.prod(batch))
+        spread = (_spread(a, batch, kind).reshape(count, a.shape[-1]) for a in arrays)
+        flat = dict(zip(names, spread, strict=True))
+        q = flat["q"]
+        if model.custom_joints:
+            for name, array in flat.items():
+                _require_finite(model, name, array, given)
+            q = self.extension(model, q, flat.get("qd", np.zeros((count, model.rows.shape[0] - 1))))
+        outputs = [np.empty((*batch, *shape), kind) for shape in self._shapes(model)]
+        if count == 0:
+            return self._for_caller(model, outputs)
+        none = np.empty((count, 0), kind)
+        others = [array for name, array in flat.items() if name not in ("q", "f_ext")]
+        if parameters is not None:
+            others.append(_spread(parameters, (count,), kind))
+        own = [q, *others]
+        others += [none] * (3 - len(others))
+        data = [q, others[0], others[1], flat.get("f_ext", none), others[2]]
+        targets = [o.reshape(count, -1) if o.size else none for o in outputs] + [none] * (2 - len(outputs))
+        if self.single is not None and batch == ():  # lanes for other states would be idle, and their memory slow
+            results = [t[0] for t in targets[: len(outputs)]]
+            status = _run_one(model, self.single, own, flat.get("f_ext"), given, results, 0)
+        else:
+            status = _run(model, self.batch, data, given, targets, threads)
+        if status != layout.OK:  # only now is it worth the time to look for what was wrong
+            for name, array in flat.items():
+                _require_finite(model, name, array, given)
+            _check_quaternions(model, arrays[0])
+            if self.diagnose is not None:
+                bad = int(np.argmin(np.isfinite(targets[0]).all(axis=-1) & np.isfinite(targets[1]).all(axis=-1)))
+                results = [np.empty(t.shape[1], kind) for t in targets[: len(outputs)]]
+                status = _run_one(model, self.diagnose, own, flat.get("f_ext"), given, results, bad)
+            _refuse(model, status)
+        return self._for_caller(model, outputs)
+
+    def _evaluate_contiguous(
+        self, model: Model, inputs: dict[str, Any], f_ext: Any, given: npt.NDArray[np.bool_]
+    ) -> list[Array] | None:
+        """Run a kernel over a batch of plain arrays, or over a state alone where there is a kernel for one of any size.
+
+        Returns
+        -------
+        list of ndarray, or None
+            The results; None where the inputs are not plain, or where something is wrong with them.
+        """
+        if model.coupling is not None or model.custom_joints:
+            return None
+        batch = _batch(model, inputs, f_ext)
+        if batch == ():
+            if self.single is None:
+                return None
+            outputs = [np.empty(shape) for shape in self._shapes(model)]
+            state = list(inputs.values())
+            state.insert(3, NO_WRENCH if f_ext is None else f_ext)
+            mask = () if given is NO_MASK else (given,)
+            return outputs if self.single(model.table, *state, *mask, *outputs) == layout.OK else None
+        if batch is None or batch == (0,):
+            return None
+        (count,) = batch
+        outputs = [np.empty((count, *shape)) for shape in self._shapes(model)]
+        none = np.empty((count, 0))
+        a = [*inputs.values(), none, none, none]
+        load = none if f_ext is None else f_ext.reshape(count, 6 * model.n_bodies)
+        targets = [*(o.reshape(count, o.size // count) for o in outputs), none]
+        status = self.batch(model.table, a[0], a[1], a[2], load, a[3], given, targets[0], targets[1])
+        return outputs if status == layout.OK else None
+
+    def _shapes(self, model: Model) -> tuple[tuple[int, ...], ...]:
+        return _sizes(self.results, model.rows.shape[0] - 1, model.n_bodies)
+
+    def _for_caller(self, model: Model, outputs: list[Array]) -> list[Array]:
+        """Return the results in the independent coordinates."""
+        if model.coupling is None:
+            return outputs
+        return [_reduced(model.coupling, axes, x) for axes, x in zip(self.results.split(","), outputs, strict=True)]
+
+
+@cache
+def _sizes(results: str, n: int, bodies: int) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of the results of an `Algorithm` for one state."""
+    known = {"n": n, "b": bodies, "10b": 10 * bodies, "3n+1": 3 * n + 1, "4nnn": 4 * n**3}
+    return tuple(tuple(known[a] if a in known else int(a) for a in axes.split()) for axes in results.split(","))
+
+
+def quick_path(
+    kernel: Callable[..., Any], arguments: str, unloaded: Callable[..., Any] | None = None
+) -> Callable[[Function], Function]:
+    """Let a function of a model hand its arguments to a kernel first, as they are; what that refuses takes its own way.
+
+    Parameters
+    ----------
+    kernel : callable
+        Quick kernel that makes its results.
+    arguments : str
+        Names of the function's arguments that it takes, in its order. An `f_ext` that is left out is none.
+    unloaded : callable, optional
+        Kernel without `f_ext`, for where it is left out.
 
     Returns
     -------
-    list of ndarray, or None
-        The outputs; None where the inputs are not plain, or where something is wrong with them.
+    callable
+        Decorator. The function gets what no kernel takes: lists, batches, bad values, models that are not plain. What
+        stands before it is written for its arguments, since a kernel takes no longer than passing them on.
     """
-    if model.coupling is not None or model.custom_joints:
-        return None
-    batch = _batch(model, inputs, f_ext)
-    if batch == ():
-        if single is None:
-            return None
-        outputs = [np.empty(output_shape(tail, model.nv)) for tail in output_shapes]
-        state = list(inputs.values())
-        state.insert(3, NO_WRENCH if f_ext is None else f_ext)
-        mask = () if given is NO_MASK else (given,)
-        return outputs if single(model.table, *state, *mask, *outputs) == layout.OK else None
-    if batch is None or batch == (0,):
-        return None
-    (count,) = batch
-    outputs = [np.empty((count, *output_shape(tail, model.nv))) for tail in output_shapes]
-    none = np.empty((count, 0))
-    arrays = [*inputs.values(), none, none, none]
-    load = none if f_ext is None else f_ext.reshape(count, 6 * model.n_bodies)
-    targets = [*(o.reshape(count, o.size // count) for o in outputs), none]
-    status = batch_kernel(model.table, arrays[0], arrays[1], arrays[2], load, arrays[3], given, targets[0], targets[1])
-    return outputs if status == layout.OK else None
+    names = arguments.split()
+    absent = {} if unloaded else {"f_ext": "NO_WRENCH if f_ext is None else f_ext"}
+    call = f"kernel(table, {', '.join(absent.get(a, a) for a in names)})"
+    if unloaded:
+        call = f"unloaded(table, {', '.join(a for a in names if a != 'f_ext')}) if f_ext is None else {call}"
+
+    def decorate(function: Function) -> Function:
+        code = function.__code__
+        places = code.co_varnames[: code.co_argcount]
+        keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        lines = (
+            f"def {function.__name__}({', '.join([*places, '*', *keywords])}):",
+            "    try:",
+            "        plain, table = model.plain, model.table",
+            "    except AttributeError:",
+            "        require_model(model)",
+            "        raise",
+            "    if plain:",
+            f"        found = {call}",
+            "        if found is not None:",
+            "            return found",
+            f"    return function({', '.join([*places, *(f'{k}={k}' for k in keywords)])})",
+        )
+        space: dict[str, Any] = {"kernel": kernel, "unloaded": unloaded, "function": function}
+        space |= {"NO_WRENCH": NO_WRENCH, "require_model": require_model}
+        exec(compile("\n".join(lines), f"<quick path of {function.__name__}>", "exec"), space)
+        quick: Any = space[function.__name__]
+        quick.__defaults__, quick.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        return cast(Function, wraps(function)(quick))
+
+    return decorate
 
 
 def _batch(model: Model, inputs: dict[str, Any], f_ext: Any) -> tuple[int, ...] | None:
@@ -94,123 +271,6 @@ def _is_plain(x: Any) -> bool:
     return type(x) is np.ndarray and x.dtype is _FLOAT and x.flags.carray
 
 
-def output_shape(tail: str | tuple[int, ...], n: int) -> tuple[int, ...]:
-    """Return the shape of an output for one state: "force", "matrix", "columns" or a shape."""
-    if tail == "force":
-        return (n,)
-    if tail == "matrix":
-        return (n, n)
-    return (6, n) if tail == "columns" else tail  # type: ignore[return-value]
-
-
-def evaluate(
-    model: Model,
-    batch_kernel: Callable[..., int],
-    inputs: dict[str, Any],
-    output_shapes: list[str | tuple[int, ...]],
-    f_ext: npt.ArrayLike | None = None,
-    given: npt.NDArray[np.bool_] = NO_MASK,
-    threads: int = 1,
-    diagnose: Callable[..., int] | None = None,
-    single: Callable[..., int] | None = None,
-    parameters: Array | None = None,
-    extension: Callable[..., Array] = extend,
-) -> list[Array]:
-    """Validate and broadcast the inputs, run a kernel over all states, and return its outputs.
-
-    Parameters
-    ----------
-    model : Model
-        The model.
-    batch_kernel : callable
-        Kernel made by `kernels.common.batch.make_batch`.
-    inputs : dict
-        "q" first (nq), then names and values of up to three arrays (nv), in the kernel's order.
-    output_shapes : list
-        Shape of each of the one or two outputs for one state; "force" (nv,), "matrix" (nv, nv) and "columns" (6, nv)
-        are reduced to the independent coordinates where mimic joints are coupled.
-    f_ext : array-like, shape (..., n_bodies, 6), optional
-        External wrenches.
-    given : ndarray of bool
-        Mask, the same for all states.
-    threads : int
-        Number of threads that share a batch.
-    diagnose : callable, optional
-        Kernel for one state, same inputs, whose status says why a result is not finite.
-    single : callable, optional
-        Kernel for one state of any size, same inputs, which serves a state alone.
-    parameters : ndarray, shape (k,) or (states, k), optional
-        One more array, the same for all states or one row for each, which the kernel takes after the others.
-    extension : callable
-        ``extension(model, q, qd)`` appends to q what the kernel needs of user-defined joints.
-    """
-    require_model(model)
-    if not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise InputError(f"threads: at least 1 is expected, got {threads!r}", name="threads", value=threads)
-    if parameters is None and threads == 1:
-        found = evaluate_contiguous(model, batch_kernel, inputs, output_shapes, f_ext, given, single)
-        if found is not None:
-            return found
-    arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
-    names = list(inputs)
-    if f_ext is not None:
-        arrays.append(_shaped_wrench(model, f_ext))
-        names.append("f_ext")
-    try:
-        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
-    except ValueError:
-        listed = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True))
-        raise InputError(f"batch dimensions do not fit each other: {listed}") from None
-    if model.coupling is not None:
-        for name, a in zip(names, arrays, strict=True):  # before coupling smears NaN over all joints
-            _require_finite(model, name, a.reshape(-1, a.shape[-1]))
-        arrays = [_expanded(model.coupling, name, a) for name, a in zip(names, arrays, strict=True)]
-    kind = np.result_type(*arrays)
-    if kind != np.float64 and COMPILED:
-        raise InputError("complex numbers are taken by the plain-Python kernels only: set NUMBA_DISABLE_JIT=1")
-    count = int(np.prod(batch))
-    flat = {name: _spread(a, batch, kind).reshape(count, a.shape[-1]) for name, a in zip(names, arrays, strict=True)}
-    q = flat["q"]
-    if model.custom_joints:
-        for name, array in flat.items():
-            _require_finite(model, name, array, given)
-        q = extension(model, q, flat.get("qd", np.zeros((count, model.rows.shape[0] - 1))))
-    n = int(model.rows[0, layout.N_V])
-    outputs = [np.empty((*batch, *output_shape(tail, n)), kind) for tail in output_shapes]
-    if count == 0:
-        return _for_caller(model, output_shapes, outputs)
-    none = np.empty((count, 0), kind)
-    others = [array for name, array in flat.items() if name not in ("q", "f_ext")]
-    if parameters is not None:
-        others.append(_spread(parameters, (count,), kind))
-    own = [q, *others]
-    others += [none] * (3 - len(others))
-    data = [q, others[0], others[1], flat.get("f_ext", none), others[2]]
-    targets = [o.reshape(count, -1) if o.size else none for o in outputs] + [none] * (2 - len(outputs))
-    if single is not None and batch == ():  # lanes for other states would be idle, and their memory slow
-        results = [t[0] for t in targets[: len(output_shapes)]]
-        status = _run_one(model, single, own, flat.get("f_ext"), given, results, 0)
-    else:
-        status = _run(model, batch_kernel, data, given, targets, threads)
-    if status != layout.OK:  # only now is it worth the time to look for what was wrong
-        for name, array in flat.items():
-            _require_finite(model, name, array, given)
-        _check_quaternions(model, arrays[0])
-        if diagnose is not None:
-            bad = int(np.argmin(np.isfinite(targets[0]).all(axis=-1) & np.isfinite(targets[1]).all(axis=-1)))
-            results = [np.empty(t.shape[1], kind) for t in targets[: len(output_shapes)]]
-            status = _run_one(model, diagnose, own, flat.get("f_ext"), given, results, bad)
-        _refuse(model, status)
-    return _for_caller(model, output_shapes, outputs)
-
-
-def _for_caller(model: Model, output_shapes: list[str | tuple[int, ...]], outputs: list[Array]) -> list[Array]:
-    """Return the outputs in the independent coordinates."""
-    if model.coupling is None:
-        return outputs
-    return [_reduced(model.coupling, tail, output) for tail, output in zip(output_shapes, outputs, strict=True)]
-
-
 def _expanded(coupling: MimicCoupling, name: str, array: Array) -> Array:
     """Return the coordinates or rates of all joints from the independent ones."""
     if name == "f_ext":
@@ -220,12 +280,12 @@ def _expanded(coupling: MimicCoupling, name: str, array: Array) -> Array:
     return np.asarray(array @ coupling.rates.T)
 
 
-def _reduced(coupling: MimicCoupling, tail: str | tuple[int, ...], array: Array) -> Array:
-    """Return what of an output belongs to the independent coordinates."""
-    if not isinstance(tail, str):
-        return array
-    array = array @ coupling.rates
-    return np.asarray(coupling.rates.T @ array if tail == "matrix" else array)
+def _reduced(coupling: MimicCoupling, axes: str, array: Array) -> Array:
+    """Return what of a result belongs to the independent coordinates, along each of its axes "n"."""
+    for place, size in enumerate(reversed(axes.split())):
+        if size == "n":
+            array = np.moveaxis(np.moveaxis(array, -1 - place, -1) @ coupling.rates, -1, -1 - place)
+    return np.ascontiguousarray(array)
 
 
 def _spread(array: Array, batch: tuple[int, ...], kind: Any) -> Array:

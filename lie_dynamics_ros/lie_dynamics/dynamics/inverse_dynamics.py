@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from ..model.arguments import require_model
 from ..model.model import Model
-from .inputs import evaluate
+from .inputs import Algorithm, quick_path
 from .kernels.inverse_dynamics import any_inverse_dynamics as _any
 from .kernels.inverse_dynamics import inverse_dynamics as _loaded
 from .kernels.inverse_dynamics import inverse_dynamics_batch as _batch
 from .kernels.inverse_dynamics import inverse_dynamics_unloaded as _unloaded
 from .losses import joint_terms
 
+_INVERSE = Algorithm(_batch, "n", single=_any)
 
+
+@quick_path(_loaded, "q qd qdd f_ext", unloaded=_unloaded)
 def inverse_dynamics(
     model: Model,
     q: npt.ArrayLike,
@@ -53,22 +53,5 @@ def inverse_dynamics(
     GroupError
         For a quaternion in q whose square norm differs from one by 1e-6 or more.
     """
-    # One call to the kernel is most of the cost for a small robot: no helper stands in between.
-    try:
-        if model.plain:
-            tau: npt.NDArray[np.float64] | None
-            tau = _unloaded(model.table, q, qd, qdd) if f_ext is None else _loaded(model.table, q, qd, qdd, f_ext)
-            if tau is not None:
-                return tau
-    except (AttributeError, TypeError, ValueError):
-        pass
-    require_model(model)
-    return _general(model, q, qd, qdd, f_ext, threads)
-
-
-def _general(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, f_ext: npt.ArrayLike | None, threads: int
-) -> npt.NDArray[np.float64]:
-    inputs: dict[str, Any] = {"q": q, "qd": qd, "qdd": qdd}
-    (tau,) = evaluate(model, _batch, inputs, ["force"], f_ext, threads=threads, single=_any)
+    (tau,) = _INVERSE.evaluate(model, {"q": q, "qd": qd, "qdd": qdd}, f_ext, threads=threads)
     return tau if model.actuation_terms is None else tau + joint_terms(model, q, qd)

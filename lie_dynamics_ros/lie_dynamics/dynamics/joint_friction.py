@@ -203,12 +203,9 @@ def apply(kernel: Callable[..., int], table: Array, qd: npt.ArrayLike, force: np
     """Return what a kernel of `kernels.friction` writes, for any batch; raises InputError."""
     n = table.shape[1]
     if type(qd) is np.ndarray is type(force) and qd.shape == force.shape == (n,):
-        try:
-            out = np.empty((1, n))
-            if kernel(table, qd[None], force[None], out) == 1:
-                return np.asarray(out[0])
-        except TypeError:
-            pass
+        out = np.empty((1, n))
+        if kernel(table, qd[None], force[None], out) == 1:
+            return np.asarray(out[0])
     rates, forces = numbers(qd), numbers(force)
     try:
         shape = np.broadcast_shapes(rates.shape, forces.shape, (n,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from ..lie._arrays import as_numbers
 from ..model import layout
 from ..model.arguments import require_model, validate_model
 from ..model.model import Model
-from .inputs import evaluate
+from .inputs import Algorithm, quick_path
 from .kernels.kinematics import ALIGNED_FRAME, BODY_FRAME, WORLD_FRAME, jacobian_batch
 from .kernels.kinematics import forward_kinematics as _single
 from .kernels.kinematics import forward_kinematics_batch as _batch
@@ -25,7 +25,12 @@ FrameKind = Literal["body", "world", "aligned"]
 
 _KINDS = {"body": BODY_FRAME, "world": WORLD_FRAME, "aligned": ALIGNED_FRAME}
 
+_POSES = Algorithm(_batch, "b 4 4")
+_JACOBIAN = Algorithm(jacobian_batch, "6 n")
+_JACOBIAN_AND_RATE = Algorithm(jacobian_batch, "6 n,6 n")
 
+
+@quick_path(_single, "q")
 def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> npt.NDArray[np.float64]:
     """Return the pose of every body in the world frame.
 
@@ -50,16 +55,7 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
     GroupError
         For a quaternion in q that is not of unit norm.
     """
-    try:
-        if model.plain:
-            out: npt.NDArray[np.float64] | None = _single(model.table, q)
-            if out is not None:
-                return out
-    except (AttributeError, TypeError, ValueError):
-        pass
-    require_model(model)
-    (poses,) = evaluate(model, _batch, {"q": q}, [(model.n_bodies, 4, 4)], threads=threads)
-    return poses
+    return _POSES.evaluate(model, {"q": q}, threads=threads)[0]
 
 
 @validate_model
@@ -115,7 +111,7 @@ def external_wrench(
     """
     if not isinstance(frame, str) or frame not in ("body", "world", "aligned"):
         raise InputError(f"frame: 'body', 'world' or 'aligned' is expected, got {frame!r}", name="frame", value=frame)
-    at = model._moving(body)
+    at = model.moving_frame(body)
     given = as_numbers(wrench, "wrench")
     if given.shape[-1:] != (6,) or given.dtype.kind == "c" or not np.isfinite(given).all():
         raise InputError(
@@ -165,19 +161,14 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
         For a quaternion in q that is not of unit norm.
     """
     try:
-        where = model._where[body, frame]
+        where = model.kernel_frames[body, frame]
     except (AttributeError, KeyError, TypeError):
         where = _where(model, body, frame)
-    try:
-        if model.plain:
-            out: Array | None = _jacobian(model.table, q, where)
-            if out is not None:
-                return out
-    except (TypeError, ValueError):
-        pass
-    inputs: dict[str, Any] = {"q": q, "qd": model.zero_velocity}
-    (matrix,) = evaluate(model, jacobian_batch, inputs, ["columns"], threads=threads, parameters=where)
-    return matrix
+    if model.plain:
+        out: Array | None = _jacobian(model.table, q, where)
+        if out is not None:
+            return out
+    return _JACOBIAN.evaluate(model, {"q": q, "qd": model.zero_velocity}, threads=threads, parameters=where)[0]
 
 
 @validate_model
@@ -203,15 +194,11 @@ def jacobian_and_rate(
 ) -> Array:
     """Return J and, below it, dJ/dt (..., 12, nv); parameters and errors as `jacobian_rate`."""
     where = _where(model, body, frame)
-    try:
-        if model.plain:
-            out: Array | None = _with_rate(model.table, q, qd, where)
-            if out is not None:
-                return out
-    except (TypeError, ValueError):
-        pass
-    inputs = {"q": q, "qd": qd}
-    parts = evaluate(model, jacobian_batch, inputs, ["columns", "columns"], threads=threads, parameters=where)
+    if model.plain:
+        out: Array | None = _with_rate(model.table, q, qd, where)
+        if out is not None:
+            return out
+    parts = _JACOBIAN_AND_RATE.evaluate(model, {"q": q, "qd": qd}, threads=threads, parameters=where)
     return np.concatenate(parts, axis=-2)
 
 
@@ -225,14 +212,14 @@ def _where(model: Model, body: str | int, frame: str) -> Array:
         ) from None
     require_model(model)
     try:
-        cached = model._where.get((body, frame))
+        cached = model.kernel_frames.get((body, frame))
     except TypeError:  # a name that is none
         cached = None
     if cached is None:
         found = model.frame(body)
-        row = 0 if found.body < 0 else model._body_row(found.body)
+        row = 0 if found.body < 0 else model.body_rows[found.body]
         turn = model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3) if row else np.eye(3)
         pose = found.placement
         cached = np.concatenate([[row, kind], (turn @ pose[:3, :3]).ravel(), turn @ pose[:3, 3]])
-        model._where[body, frame] = cached  # the same for every copy of the model: placements never change
+        model.kernel_frames[body, frame] = cached  # the same for every copy of the model: placements never change
     return cached

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..errors import InputError
+from ..model import layout
 from ..model.arguments import require_model, zero_velocity
 from ..model.configuration import shaped
 from ..model.model import Model
-from .inputs import evaluate
+from .inputs import Algorithm, quick_path
 from .inverse_dynamics import inverse_dynamics
 from .kernels.coriolis_product import any_coriolis_product as _any_product
 from .kernels.coriolis_product import coriolis_product as _product
@@ -26,8 +27,13 @@ from .kernels.mass_matrix_columns import mass_matrix as _mass
 from .losses import has_rotors, rotor_coriolis, rotor_coriolis_matrix
 
 _METHODS = {"christoffel": np.array([False]), "ploen": np.array([True])}
+_MASS = Algorithm(_mass_batch, "n n")
+_GRAVITY = Algorithm(_gravity_batch, "n")
+_CORIOLIS = Algorithm(_coriolis_batch, "n n")
+_PRODUCT = Algorithm(_product_batch, "n", single=_any_product)
 
 
+@quick_path(_mass, "q")
 def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the mass matrix M(q), symmetric, with the armature of the joints where the model includes it.
 
@@ -50,16 +56,7 @@ def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     InputError, GroupError
         As `inverse_dynamics`.
     """
-    try:
-        if model.plain:
-            out: Array | None = _mass(model.table, q)
-            if out is not None:
-                return out
-    except (AttributeError, TypeError, ValueError):
-        pass
-    require_model(model)
-    (matrix,) = evaluate(model, _mass_batch, {"q": q}, ["matrix"], threads=threads)
-    return matrix
+    return _MASS.evaluate(model, {"q": q}, threads=threads)[0]
 
 
 def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
@@ -70,16 +67,10 @@ def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: in
     return inverse_dynamics(model, q, qd, zero_velocity(model), threads=threads)
 
 
+@quick_path(_gravity, "q")
 def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the joint forces (..., nv) that hold the robot at rest against gravity at `q` (..., nq) [N m, N]."""
-    try:
-        if model.plain:
-            tau: Array | None = _gravity(model.table, q)
-            if tau is not None:
-                return tau
-    except (AttributeError, TypeError):
-        pass
-    return evaluate(model, _gravity_batch, {"q": q}, ["force"], threads=threads)[0]
+    return _GRAVITY.evaluate(model, {"q": q}, threads=threads)[0]
 
 
 def coriolis_matrix(
@@ -122,15 +113,12 @@ def coriolis_matrix(
         ploen = _METHODS[method]
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
-    try:
-        if model.plain:
-            out: Array | None = _coriolis(model.table, q, qd, ploen)
-            if out is not None:
-                return out
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_model(model)
-    (matrix,) = evaluate(model, _coriolis_batch, {"q": q, "qd": qd}, ["matrix"], given=ploen, threads=threads)
+    if model.plain:
+        out: Array | None = _coriolis(model.table, q, qd, ploen)
+        if out is not None:
+            return out
+    (matrix,) = _CORIOLIS.evaluate(model, {"q": q, "qd": qd}, given=ploen, threads=threads)
     if not has_rotors(model):
         return matrix
     return np.asarray(matrix + rotor_coriolis_matrix(model, shaped(qd, model.nv, "qd", model)))
@@ -174,16 +162,13 @@ def coriolis_product(
         ploen = _METHODS[method]
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
-    try:
-        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
-            out = np.empty(model.nv)
-            if _product(model.table, q, qd, reference, ploen, out) == 0:
-                return out
-    except (AttributeError, TypeError):
-        pass
     require_model(model)
+    if model.plain:
+        out = np.empty(model.nv)
+        if _product(model.table, q, qd, reference, ploen, out) == layout.OK:
+            return out
     inputs: dict[str, Any] = {"q": q, "qd": qd, "reference": reference}
-    (force,) = evaluate(model, _product_batch, inputs, ["force"], given=ploen, threads=threads, single=_any_product)
+    (force,) = _PRODUCT.evaluate(model, inputs, given=ploen, threads=threads)
     if not has_rotors(model):
         return force
     rates = (shaped(value, model.nv, name, model) for name, value in (("qd", qd), ("reference", reference)))

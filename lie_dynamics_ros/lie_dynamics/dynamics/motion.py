@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from ..errors import InputError, SingularityError
 from ..model import layout
 from ..model.arguments import require_model, validate_model, zero_velocity
 from ..model.model import Model
-from .inputs import evaluate
+from .inputs import Algorithm, quick_path
 from .kernels.motion import (
     SUM_ANGULAR,
     SUM_COM,
@@ -29,6 +29,12 @@ from .kernels.motion import (
 from .kernels.motion import center_of_mass as _center
 from .kernels.motion import kinetic_energy as _energy
 from .losses import spring_energy
+
+_MOTION = Algorithm(body_motion_batch, "b 6,b 6")
+_SUMS = Algorithm(body_sums_batch, str(SUM_SIZE))
+_CENTER = Algorithm(center_of_mass_batch, "3")
+_ENERGY = Algorithm(kinetic_energy_batch, "1")
+_CENTROIDAL = Algorithm(centroidal_matrix_batch, "6 n")
 
 
 @validate_model
@@ -56,7 +62,7 @@ def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, thread
     InputError, GroupError
         As `inverse_dynamics`.
     """
-    return _motion(model, {"q": q, "qd": qd, "qdd": model.zero_velocity}, threads)[0]
+    return _MOTION.evaluate(model, {"q": q, "qd": qd, "qdd": model.zero_velocity}, threads=threads)[0]
 
 
 @validate_model
@@ -68,25 +74,13 @@ def body_accelerations(
     Gravity is no part of it. The ordinary acceleration of the frame's origin, seen from the body, is its linear part
     plus w x v. Parameters and errors as `inverse_dynamics`; units [rad/s^2, m/s^2].
     """
-    return _motion(model, {"q": q, "qd": qd, "qdd": qdd}, threads)[1]
+    return _MOTION.evaluate(model, {"q": q, "qd": qd, "qdd": qdd}, threads=threads)[1]
 
 
-def _motion(model: Model, inputs: dict[str, Any], threads: int) -> list[Array]:
-    shape = (model.n_bodies, 6)
-    return evaluate(model, body_motion_batch, inputs, [shape, shape], threads=threads)
-
-
-def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, threads: int) -> Array:
-    try:
-        if model.plain and q.ndim == 1 and qd.ndim == 1:  # type: ignore[union-attr]
-            out = np.empty(SUM_SIZE)
-            if body_sums(model.table, q, qd, out) == 0:
-                return out
-    except (AttributeError, TypeError, ValueError):
-        pass
+@quick_path(body_sums, "q qd")
+def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
     require_mass(model)
-    inputs: dict[str, Any] = {"q": q, "qd": qd}
-    return evaluate(model, body_sums_batch, inputs, [(SUM_SIZE,)], threads=threads)[0]
+    return _SUMS.evaluate(model, {"q": q, "qd": qd}, threads=threads)[0]
 
 
 def require_mass(model: Model) -> None:
@@ -102,6 +96,7 @@ def total_mass(model: Model) -> float:
     return float(model.rows[1:, layout.MASS].sum())
 
 
+@quick_path(_center, "q")
 def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the centre of mass (..., 3) of the bodies that move, in the world frame [m].
 
@@ -110,30 +105,18 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
     SingularityError
         If no body has mass. Other errors as `forward_kinematics`.
     """
-    try:
-        if model.plain:
-            out: Array | None = _center(model.table, q)
-            if out is not None:
-                return out
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_mass(model)
-    return evaluate(model, center_of_mass_batch, {"q": q}, [(3,)], threads=threads)[0]
+    return _CENTER.evaluate(model, {"q": q}, threads=threads)[0]
 
 
 def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv); zero without masses."""
-    try:
-        if model.plain:
-            out: Array | None = _energy(model.table, q, qd)
-            if out is not None:
-                return out.reshape(())
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_model(model)
-    inputs: dict[str, Any] = {"q": q, "qd": qd}
-    (energy,) = evaluate(model, kinetic_energy_batch, inputs, [(1,)], threads=threads)
-    return energy[..., 0]
+    if model.plain:
+        out: Array | None = _energy(model.table, q, qd)
+        if out is not None:
+            return out.reshape(())
+    return _ENERGY.evaluate(model, {"q": q, "qd": qd}, threads=threads)[0][..., 0]
 
 
 def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
@@ -142,7 +125,7 @@ def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Arr
     It is -m g . c with the gravity vector g of the model, so it grows upwards for (0, 0, -9.81), and its derivative
     along q is `gravity_force`. Springs that the model includes add theirs.
     """
-    sums = _sums(model, q, zero_velocity(model), threads)
+    sums = _sums(model, q, zero_velocity(model), threads=threads)
     energy = np.asarray(-sums[..., SUM_MASS] * (sums[..., SUM_COM : SUM_COM + 3] @ model.gravity))
     return energy if model.actuation_terms is None else np.asarray(energy + spring_energy(model, q))
 
@@ -171,7 +154,7 @@ def momentum(
     """
     if not isinstance(about, str) or about not in ("world", "com"):
         raise InputError(f"about: 'world' or 'com' is expected, got {about!r}", name="about", value=about)
-    sums = _sums(model, q, qd, threads)
+    sums = _sums(model, q, qd, threads=threads)
     result = sums[..., SUM_ANGULAR : SUM_LINEAR + 3].copy()
     if about == "world":
         result[..., :3] += np.cross(sums[..., SUM_COM : SUM_COM + 3], result[..., 3:])
@@ -188,4 +171,4 @@ def centroidal_momentum_matrix(model: Model, q: npt.ArrayLike, *, threads: int =
         If no body has mass. Other errors as `forward_kinematics`.
     """
     require_mass(model)
-    return evaluate(model, centroidal_matrix_batch, {"q": q}, ["columns"], threads=threads)[0]
+    return _CENTROIDAL.evaluate(model, {"q": q}, threads=threads)[0]

@@ -9,7 +9,7 @@ from ..arrays import Array
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
 from ..dynamics.derivatives.user_joint_derivatives import extend_twice
-from ..dynamics.inputs import evaluate
+from ..dynamics.inputs import Algorithm
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import SingularityError
 from ..model.arguments import require_coordinates, require_model
@@ -18,6 +18,7 @@ from ..model.model import Model
 from .kernels.christoffel import christoffel as _single
 from .kernels.christoffel import christoffel_batch as _batch
 
+_SYMBOLS = Algorithm(_batch, "n n n", extension=extend_twice)
 _empty = np.empty
 
 
@@ -47,22 +48,15 @@ def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> 
     InputError
         For a wrong shape, NaN or infinity; names the joint.
     """
-    try:
-        if model.plain and q.ndim == 1:  # type: ignore[union-attr]
-            n = model.nv
-            out = _empty((n, n, n))
-            if _single(model.table, q, out) == 0:
-                return out
-    except (AttributeError, TypeError):
-        pass
     require_model(model)
+    if model.plain:
+        n = model.nv
+        out = _empty((n, n, n))
+        if _single(model.table, q, out) == 0:
+            return out
     require_coordinates(model, "a table of Christoffel symbols")
-    full = int(model.rows.shape[0]) - 1
-    (symbols,) = evaluate(model, _batch, {"q": q}, [(full, full, full)], threads=threads, extension=extend_twice)
-    if model.coupling is not None:  # q is linear in the independent coordinates, so the symbols transform as a tensor
-        rates = model.coupling.rates
-        symbols = np.einsum("...ijk,ia,jb,kc->...abc", symbols, rates, rates, rates, optimize=True)
-    return symbols
+    # Where mimics are coupled q is linear in the independent coordinates, so the symbols transform as a tensor.
+    return _SYMBOLS.evaluate(model, {"q": q}, threads=threads)[0]
 
 
 def christoffel_symbols_second_kind(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:

@@ -200,7 +200,7 @@ def chosen_bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]
         return [b for b in range(model.n_bodies) if model.inertia(b).mass > 0.0]
     if isinstance(bodies, str) or not isinstance(bodies, Iterable):
         raise InputError(f"bodies: names or numbers of bodies are expected, got {bodies!r}", name="bodies")
-    chosen = sorted({model._moving(b).body for b in bodies})
+    chosen = sorted({model.moving_frame(b).body for b in bodies})
     for b in chosen:
         if model.inertia(b).mass <= 0.0:
             name = model.body_names[b]

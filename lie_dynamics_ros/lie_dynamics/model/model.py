@@ -238,7 +238,8 @@ class Model(ModelData):
         table[0, layout.GRAVITY : layout.GRAVITY + 3] = vector
         return self._changed(table)
 
-    def _without_gravity(self) -> Model:
+    def without_gravity(self) -> Model:
+        """Return this model without gravity; made once, since recursions ask for it again and again."""
         if self._weightless is None:
             object.__setattr__(self, "_weightless", self.with_gravity((0.0, 0.0, 0.0)))
         assert self._weightless is not None
@@ -254,12 +255,12 @@ class Model(ModelData):
         InertiaError
             If no body can have this inertia.
         """
-        frame = self._moving(body)
+        frame = self.moving_frame(body)
         name = self.joints[frame.body].body
         inertia.check(name)
         table = copied(self.table)
-        put_inertia(table[self._body_row(frame.body)], inertia.transformed(frame.placement))
-        return self._changed_inertia(table)
+        put_inertia(table[self.body_rows[frame.body]], inertia.transformed(frame.placement))
+        return self.with_table(table)
 
     def with_payload(
         self, body: str | int, mass: float, com: npt.ArrayLike, inertia: npt.ArrayLike | None = None
@@ -284,13 +285,13 @@ class Model(ModelData):
         InertiaError
             If no payload can have this inertia.
         """
-        frame = self._moving(body)
+        frame = self.moving_frame(body)
         payload = SpatialInertia(mass, np.asarray(com), np.zeros((3, 3)) if inertia is None else np.asarray(inertia))
         payload.check(f"payload on {frame.name}")
         table = copied(self.table)
-        row = table[self._body_row(frame.body)]
+        row = table[self.body_rows[frame.body]]
         put_inertia(row, get_inertia(row) + payload.transformed(frame.placement))
-        return self._changed_inertia(table)
+        return self.with_table(table)
 
     def with_joint_terms(
         self, armature: bool = False, damping: bool = False, friction: bool = False, springs: bool = False
@@ -454,7 +455,11 @@ class Model(ModelData):
         held = joint_springs(joints, limits) if springs else ()
         return _with_terms(model, ActuationTerms(damping, friction, rotors, sliding, held))
 
-    def _changed_inertia(self, table: Array) -> Model:
+    def with_table(self, table: Array) -> Model:
+        """Return this model with other numbers in the rows of its table, a copy made by `pack.copied`.
+
+        Of the internal interface: bounds of round-off and the columns behind the rows are brought up to date here.
+        """
         put_round_off(table[: self.rows.shape[0]])
         refresh_columns(table)
         return self._changed(table)

@@ -42,23 +42,24 @@ class ModelData:
     table, coupling : ndarray; Coupling or None
         The internal interface: what kernels take, rows and columns as `model.layout` names them, and how the
         coordinates of coupled mimic joints follow from the independent ones. So are `rows`, a view of the rows of
-        `table` without the columns behind them, to read, not for kernels; `custom_joints`, those with types of users;
-        `vector_q` and `vector_v`, places of the coordinates that are plain numbers; `zero_velocity` (nv,);
-        `actuation_terms`, losses that the model includes and what rotors of free joints add; and `plain`: arguments may
-        go straight to the kernels.
+        `table` without the columns behind them, to read, not for kernels; `body_rows`, the row that each body hangs on;
+        `custom_joints`, those with types of users; `vector_q` and `vector_v`, places of the coordinates that are plain
+        numbers; `zero_velocity` (nv,); `actuation_terms`, losses that the model includes and what rotors of free joints
+        add; `kernel_frames`, frames as the kernel of Jacobians takes them, kept once they were requested; and `plain`:
+        arguments may go straight to the kernels.
     """
 
     __slots__ = (
-        "_body_rows",
         "_by_name",
         "_weightless",
-        "_where",
         "actuation_terms",
+        "body_rows",
         "body_springs",
         "coupling",
         "custom_joints",
         "frames",
         "joints",
+        "kernel_frames",
         "limits",
         "n_bodies",
         "name",
@@ -82,7 +83,7 @@ class ModelData:
     rows: Array
     table: Array
     _by_name: Mapping[str, Joint]
-    _body_rows: npt.NDArray[np.intp]
+    body_rows: npt.NDArray[np.intp]
     coupling: MimicCoupling | None
     custom_joints: tuple[Joint, ...]
     vector_q: npt.NDArray[np.intp]
@@ -90,7 +91,7 @@ class ModelData:
     actuation_terms: ActuationTerms | None
     body_springs: tuple[BodySpring, ...]
     zero_velocity: Array
-    _where: dict[Any, Array]  # frames as the Jacobian kernel wants them, kept once they were requested
+    kernel_frames: dict[Any, Array]
     plain: bool
 
     def __init__(
@@ -121,10 +122,10 @@ class ModelData:
             "custom_joints": tuple(j for j in joints if j.type.custom is not None),
             "vector_q": np.array([i for j in plain for i in range(j.q_slice.start, j.q_slice.stop)], dtype=np.intp),
             "vector_v": np.array([i for j in plain for i in range(j.v_slice.start, j.v_slice.stop)], dtype=np.intp),
-            "_body_rows": body_rows,
+            "body_rows": body_rows,
             "coupling": coupling,
             "zero_velocity": np.zeros(limits.velocity.size),
-            "_where": {},
+            "kernel_frames": {},
             "_weightless": None,
             "actuation_terms": None,
             "body_springs": (),
@@ -215,12 +216,10 @@ class ModelData:
 
     def inertia(self, body: str | int) -> SpatialInertia:
         """Return the inertia of a moving body, with all that is welded to it, in its body frame."""
-        return get_inertia(self.rows[self._body_row(self._moving(body).body)])
+        return get_inertia(self.rows[self.body_rows[self.moving_frame(body).body]])
 
-    def _body_row(self, body: int) -> int:
-        return int(self._body_rows[body])
-
-    def _moving(self, name: str | int) -> Frame:
+    def moving_frame(self, name: str | int) -> Frame:
+        """Return the frame of that name or body; InputError as `frame`, and for one fixed to the world."""
         frame = self.frame(name)
         if frame.body < 0:
             raise InputError(

@@ -463,7 +463,7 @@ def _usual(problem: MotionProblem, variables: Array) -> tuple[float, Array]:
             _finite(
                 MotionProblem(replace(task, model=m, weights=given), {}, problem.count, 1.0).at(variables).magnitude
             )
-            for m in ((task.model, task.model._without_gravity()) if task.loops is None else (task.model,) * 2)
+            for m in ((task.model, task.model.without_gravity()) if task.loops is None else (task.model,) * 2)
         )
         found.append(max(plain, 1e-12 * weightless) or 1.0)
     T = problem.coefficients(variables)[1]

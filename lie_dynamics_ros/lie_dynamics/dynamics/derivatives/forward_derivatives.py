@@ -14,7 +14,7 @@ from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
 from ..forward_dynamics import _mask, coupled_hybrid_dynamics
-from ..inputs import NO_MASK, NO_WRENCH, evaluate
+from ..inputs import NO_MASK, NO_WRENCH, Algorithm
 from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives as _single
 from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives_batch as _batch
 from ..kernels.forward_dynamics import forward_dynamics as _forward
@@ -27,6 +27,22 @@ _empty = np.empty
 _new = tuple.__new__
 _NONE = np.zeros(0)
 _NO_TABLE = np.zeros((0, 0))
+
+
+def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, _: Array) -> int:
+    """Return the status of forward dynamics at a state whose derivatives are not finite."""
+    return int(_forward(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, np.empty_like(qd)))
+
+
+def _explain_hybrid(
+    rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, qdd: Array, given: Array, *_: Array
+) -> int:
+    out = np.empty_like(qd), np.empty_like(qd)
+    return int(_hybrid(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, qdd, given, *out))
+
+
+_FORWARD = Algorithm(_batch, "3n+1 n", diagnose=_explain_forward, extension=extend_twice)
+_HYBRID = Algorithm(_batch, "3n+1 n,3n+1 n", diagnose=_explain_hybrid, extension=extend_twice)
 
 
 @shown
@@ -154,17 +170,13 @@ def forward_dynamics_derivatives(
     InputError, GroupError, SingularityError
         As `forward_dynamics`.
     """
-    try:
-        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
-            n = model.nv
-            y = _empty((3 * n + 1, n))
-            wrench = NO_WRENCH if f_ext is None else f_ext
-            if _single(model.table, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
-                parts = y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]
-                return _new(ForwardDynamicsDerivatives, parts)
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_model(model)
+    if model.plain:
+        n = model.nv
+        y = _empty((3 * n + 1, n))
+        wrench = NO_WRENCH if f_ext is None else f_ext
+        if _single(model.table, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
+            return _new(ForwardDynamicsDerivatives, (y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]))
     if model.coupling is not None:
         free = np.zeros(model.nv, np.bool_)
         both = coupled_hybrid_derivatives(model, q, qd, model.zero_velocity, tau, free, f_ext, threads)
@@ -219,17 +231,13 @@ def hybrid_dynamics_derivatives(
     InputError, GroupError, SingularityError
         As `hybrid_dynamics`.
     """
-    try:
-        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
-            n = model.nv
-            shape = (3 * n + 1, n)
-            y, z = _empty(shape), _empty(shape)
-            wrench = NO_WRENCH if f_ext is None else f_ext
-            if _single(model.table, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
-                return HybridDynamicsDerivatives(y, z)
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_model(model)
+    if model.plain:
+        shape = (3 * model.nv + 1, model.nv)
+        y, z = _empty(shape), _empty(shape)
+        wrench = NO_WRENCH if f_ext is None else f_ext
+        if _single(model.table, q, qd, tau, wrench, qdd, prescribed, y, z) == 0:
+            return HybridDynamicsDerivatives(y, z)
     mask = _mask(model, prescribed)
     if model.coupling is not None:
         return HybridDynamicsDerivatives(*coupled_hybrid_derivatives(model, q, qd, qdd, tau, mask, f_ext, threads))
@@ -245,9 +253,7 @@ def _general(
         rates = shaped(inputs["qd"], n, "qd", model)
         losses = joint_terms(model, inputs["q"], rates)
         inputs["tau"] = shaped(inputs["tau"], n, "tau", model) - losses
-    output_shapes: list[str | tuple[int, ...]] = [(3 * n + 1, n)] * (2 if given.size else 1)
-    diagnose = _explain_hybrid if given.size else _explain_forward
-    out = evaluate(model, _batch, inputs, output_shapes, f_ext, given, threads, diagnose, extension=extend_twice)
+    out = (_HYBRID if given.size else _FORWARD).evaluate(model, inputs, f_ext, given=given, threads=threads)
     found = HybridDynamicsDerivatives(out[0], out[-1])
     if model.actuation_terms is not None:
         _take(found.dqdd_dqd, found.dtau_dqd, found, given, joint_terms_rate(model, inputs["q"], rates))
@@ -267,18 +273,6 @@ def _take(
     dqdd[...] -= found.dqdd_dgiven @ lost
     if given.size:
         dtau[..., given, :] += (slope - found.dtau_dgiven @ lost)[..., given, :]
-
-
-def _explain_forward(rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, _: Array) -> int:
-    """Return the status of forward dynamics at a state whose derivatives are not finite."""
-    return int(_forward(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, np.empty_like(qd)))
-
-
-def _explain_hybrid(
-    rows: Array, q: Array, qd: Array, tau: Array, f_ext: Array, qdd: Array, given: Array, *_: Array
-) -> int:
-    out = np.empty_like(qd), np.empty_like(qd)
-    return int(_hybrid(rows, q[: int(rows[0, layout.N_Q])], qd, tau, f_ext, qdd, given, *out))
 
 
 def coupled_hybrid_derivatives(

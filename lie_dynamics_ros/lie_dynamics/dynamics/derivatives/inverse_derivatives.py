@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from ...model.arguments import require_model, zero_velocity
 from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
-from ..inputs import NO_WRENCH, evaluate
+from ..inputs import NO_WRENCH, Algorithm, quick_path
 from ..kernels.derivatives.gravity_derivatives import gravity_derivatives as _gravity
 from ..kernels.derivatives.gravity_derivatives import gravity_derivatives_batch as _gravity_batch
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
@@ -22,6 +22,9 @@ from ..kernels.derivatives.regressor import regressor_batch as _regressor_batch
 from ..losses import joint_terms_rate, joint_terms_slope
 from .user_joint_derivatives import extend_twice
 
+_DERIVATIVES = Algorithm(_batch, "3 n n", extension=extend_twice)
+_GRAVITY = Algorithm(_gravity_batch, "n n")
+_REGRESSOR = Algorithm(_regressor_batch, "n 10b")
 _empty = np.empty
 _new = tuple.__new__
 
@@ -89,30 +92,17 @@ def inverse_dynamics_derivatives(
     The functions of a user-defined joint are called for its dS at eight configurations around q, up to 0.02 [rad, m]
     away along each of its coordinates: dS/dt is differentiated by central differences of eighth order.
     """
-    try:
-        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
-            n = model.nv
-            out = _empty((3, n, n))
-            if _single(model.table, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
-                return _new(InverseDynamicsDerivatives, (out[0], out[1], out[2]))
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_model(model)
-    return _general(model, {"q": q, "qd": qd, "qdd": qdd}, f_ext, threads)
-
-
-def _general(
-    model: Model, inputs: dict[str, Any], f_ext: npt.ArrayLike | None, threads: int
-) -> InverseDynamicsDerivatives:
-    n = int(model.rows.shape[0]) - 1  # of all joints, also where mimics are coupled
-    (out,) = evaluate(model, _batch, inputs, [(3, n, n)], f_ext, threads=threads, extension=extend_twice)
-    if model.coupling is not None:
-        rates = model.coupling.rates
-        out = np.asarray(rates.T @ out @ rates)
+    if model.plain:
+        n = model.nv
+        out = _empty((3, n, n))
+        if _single(model.table, q, qd, qdd, NO_WRENCH if f_ext is None else f_ext, out) == 0:
+            return _new(InverseDynamicsDerivatives, (out[0], out[1], out[2]))
+    (out,) = _DERIVATIVES.evaluate(model, {"q": q, "qd": qd, "qdd": qdd}, f_ext, threads=threads)
     if model.actuation_terms is not None:
-        rates = shaped(inputs["qd"], model.nv, "qd", model)
-        out[..., 1, :, :] += joint_terms_rate(model, inputs["q"], rates)
-        slope = joint_terms_slope(model, inputs["q"], rates)
+        rates = shaped(qd, model.nv, "qd", model)
+        out[..., 1, :, :] += joint_terms_rate(model, q, rates)
+        slope = joint_terms_slope(model, q, rates)
         if slope is not None:
             out[..., 0, :, :] += slope
     return InverseDynamicsDerivatives(out[..., 0, :, :], out[..., 1, :, :], out[..., 2, :, :])
@@ -129,22 +119,16 @@ def bias_force_derivatives(
     return found.dq, found.dqd
 
 
+@quick_path(_gravity, "q")
 def gravity_force_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the derivative of `gravity_force` along q (..., nv, nv), entry [i, k] of force i along k.
 
     The Hessian of the potential energy, symmetric, for joints made of axes. Parameters and errors as
     `inverse_dynamics_derivatives`.
     """
-    try:
-        if model.plain:
-            out: Array | None = _gravity(model.table, q)
-            if out is not None:
-                return out
-    except (AttributeError, TypeError):
-        pass
     require_model(model)
     if not model.custom_joints:
-        return evaluate(model, _gravity_batch, {"q": q}, ["matrix"], threads=threads)[0]
+        return _GRAVITY.evaluate(model, {"q": q}, threads=threads)[0]
     still = zero_velocity(model)
     if model.actuation_terms is not None:  # springs are none of gravity
         model = model.with_joint_terms()
@@ -179,14 +163,9 @@ def torque_regressor(
     InputError, GroupError
         As `inverse_dynamics`.
     """
-    try:
-        if model.plain and qd.ndim == 1:  # type: ignore[union-attr]
-            out = np.empty((model.nv, 10 * model.n_bodies))
-            if _regressor(model.table, q, qd, qdd, out) == 0:
-                return out
-    except (AttributeError, TypeError, ValueError):
-        pass
     require_model(model)
-    full, width = int(model.rows.shape[0]) - 1, 10 * model.n_bodies
-    (matrix,) = evaluate(model, _regressor_batch, {"q": q, "qd": qd, "qdd": qdd}, [(full, width)], threads=threads)
-    return matrix if model.coupling is None else np.asarray(model.coupling.rates.T @ matrix)
+    if model.plain:
+        out = _empty((model.nv, 10 * model.n_bodies))
+        if _regressor(model.table, q, qd, qdd, out) == 0:
+            return out
+    return _REGRESSOR.evaluate(model, {"q": q, "qd": qd, "qdd": qdd}, threads=threads)[0]

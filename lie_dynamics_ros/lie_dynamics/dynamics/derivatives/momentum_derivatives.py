@@ -136,7 +136,7 @@ def _near(model: Model, q: Array) -> Model:
         if model.rows[row, layout.KIND] != layout.AXIS or model.rows[row, layout.AXIS_W] != 0.0:
             break  # slides before all turns only move the whole robot
         q[..., at] = 0.0
-    return model._changed_inertia(table)
+    return model.with_table(table)
 
 
 def _derivatives(model: Model, q: Array, qd: Array, qdd: Array) -> list[Array]:
@@ -151,7 +151,7 @@ def _derivatives(model: Model, q: Array, qd: Array, qdd: Array) -> list[Array]:
     units = np.moveaxis(body_velocities(model, q[..., None, :], np.eye(n)), -3, -1)  # (..., bodies, 6, nv)
     V = _times(Ad, _times(units, qd[..., None, :]))
     A = _times(Ad, body_accelerations(model, q, qd, qdd))
-    G = np.array([get_inertia(model.rows[model._body_row(k)]).matrix() for k in range(model.n_bodies)])
+    G = np.array([get_inertia(model.rows[model.body_rows[k]]).matrix() for k in range(model.n_bodies)])
     back = np.linalg.inv(Ad)
     inertia = np.swapaxes(back, -1, -2) @ G @ back
     ad = se3.ad(V)

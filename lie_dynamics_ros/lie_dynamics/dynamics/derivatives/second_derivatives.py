@@ -14,7 +14,7 @@ from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
-from ..inputs import evaluate
+from ..inputs import Algorithm
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors as _tensors
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors_batch as _tensors_batch
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
@@ -26,6 +26,9 @@ from .user_joint_derivatives import WEIGHTS
 #: Step of differences [rad, m]. The derivatives that they difference are differences themselves, with errors of some
 #: 1e-13, which become a hundred times that.
 _STEP = 0.01
+
+_TENSORS = Algorithm(_tensors_batch, "4nnn", single=_tensors)
+_CONTRACTED = Algorithm(_batch, "4 n n")
 
 
 @shown
@@ -107,17 +110,14 @@ def inverse_dynamics_second_derivatives(
     inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
     rates = None if model.coupling is None else model.coupling.rates
     if vector is None:
-        shapes: list[str | tuple[int, ...]] = [(4 * n**3,)]
-        (found,) = evaluate(model, _tensors_batch, inputs, shapes, f_ext, threads=threads, single=_tensors)
+        (found,) = _TENSORS.evaluate(model, inputs, f_ext, threads=threads)
         found = found.reshape(*found.shape[:-1], 4, n, n, n)
         if rates is not None:
-            found = np.moveaxis(np.tensordot(found, rates, (-3, 0)), -1, -3)
+            found = rates.T @ np.moveaxis(np.tensordot(found, rates, (-3, 0)), -1, -3) @ rates
         contract, axes = np.eye(model.nv), 3
     else:
-        (found,) = evaluate(model, _batch, {**inputs, "vector": vector}, [(4, n, n)], f_ext, threads=threads)
+        (found,) = _CONTRACTED.evaluate(model, {**inputs, "vector": vector}, f_ext, threads=threads)
         contract, axes = as_numbers(vector, "vector"), 2
-    if rates is not None:
-        found = rates.T @ found @ rates
     parts = np.moveaxis(found, -1 - axes, 0)
     _add_rotors(model, parts[2], contract)
     if model.actuation_terms is not None:
@@ -361,7 +361,7 @@ def user_second_derivatives(
 
     def one(q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
         """Return dq and dqd without gravity and wrenches."""
-        found = inverse_dynamics_derivatives(model._without_gravity(), q, qd, qdd, threads=threads)
+        found = inverse_dynamics_derivatives(model.without_gravity(), q, qd, qdd, threads=threads)
         return found.dq, found.dqd
 
     units, still, q1, qd1 = np.eye(n), model.zero_velocity, q[..., None, :], qd[..., None, :]

@@ -180,8 +180,8 @@ class Seeding:
 
     def _body(self, change: Change) -> None:
         """Add a change of a body's inertia or of the wrench on it, given in its frame or one fixed to it."""
-        frame = self.model._moving(change.where)  # type: ignore[arg-type]
-        row, data = self.model._body_row(frame.body), change.data
+        frame = self.model.moving_frame(change.where)  # type: ignore[arg-type]
+        row, data = self.model.body_rows[frame.body], change.data
         turn, placed = self._turn(row), not np.array_equal(frame.placement, np.eye(4))
         if change.what == "inertia":
             if placed:

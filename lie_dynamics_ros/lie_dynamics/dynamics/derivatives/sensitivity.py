@@ -21,7 +21,7 @@ from ...model.arguments import validate_model
 from ...model.configuration import checked, shaped
 from ...model.model import Model
 from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
-from ..inputs import _shaped_wrench, evaluate
+from ..inputs import Algorithm, _shaped_wrench
 from ..kernels.derivatives import seeds
 from ..kernels.derivatives.sensitivity import sensitivity_batch
 from ..losses import friction_columns, joint_terms_rate, joint_terms_slope, rotor_acceleration
@@ -237,8 +237,8 @@ def run_seeded(
 
     n = model.rows.shape[0] - 1
     inputs = {"q": np.broadcast_to(q, (*batch, model.nq)), "qd": qd, "qdd": qdd}
-    shape = (len(parameters), n + columns)
-    (change,) = evaluate(model, run, inputs, [shape], f_ext, threads=threads, parameters=values)
+    found = Algorithm(run, f"{len(parameters)} {n + columns}")
+    (change,) = found.evaluate(model, inputs, f_ext, threads=threads, parameters=values)
     return np.moveaxis(change, -2, 0), seeding
 
 

@@ -131,7 +131,7 @@ def identify_payload(
         For a recording that nothing is identified from, by the checks of `identify_robot`, with the reason.
     """
     require_model(model)
-    carrier, bodies = model._moving(frame), chosen_bodies(model, None)
+    carrier, bodies = model.moving_frame(frame), chosen_bodies(model, None)
     own = model.with_joint_terms()
     runs, fits, at, out = [], [], cutoff, dict[int, str]()
     problems: list[Problem] = []
@@ -324,7 +324,7 @@ def gains_from_payload(
     if isinstance(joints, str) or not names or not all(name in model.joint_names for name in names):
         message = f"joints: some of the joints {list(model.joint_names)} are expected, got {joints!r}"
         raise InputError(message, name="joints", value=joints)
-    carrier, own = model._moving(frame), model.with_joint_terms()
+    carrier, own = model.moving_frame(frame), model.with_joint_terms()
     runs, at = [], cutoff
     for name, arrays in (("without", without), ("loaded", loaded)):
         time, q, effort = three_of(arrays, name)

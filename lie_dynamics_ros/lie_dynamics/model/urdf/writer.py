@@ -55,8 +55,8 @@ def _placement(model: ModelData, joint: Joint) -> Array:
         position = position + rotation @ row[layout.ORIGIN : layout.ORIGIN + 3]
         rotation = rotation @ row[layout.PLACEMENT : layout.PLACEMENT + 9].reshape(3, 3)
     parent = model.frames[joint.parent_body].body if joint.parent_body in model.frames else -1
-    carried = np.eye(3) if parent < 0 else turn(model._body_rows[parent])
-    own = turn(model._body_rows[joint.index])
+    carried = np.eye(3) if parent < 0 else turn(model.body_rows[parent])
+    own = turn(model.body_rows[joint.index])
     return se3.from_parts(carried @ rotation @ own.T, carried @ position)
 
 
