@@ -222,9 +222,9 @@ def quick_path(
     """
     names = arguments.split()
     absent = {} if unloaded else {"f_ext": "NO_WRENCH if f_ext is None else f_ext"}
-    call = f"kernel(table, {', '.join(absent.get(a, a) for a in names)})"
+    call = f"kernel(model.table, {', '.join(absent.get(a, a) for a in names)})"
     if unloaded:
-        call = f"unloaded(table, {', '.join(a for a in names if a != 'f_ext')}) if f_ext is None else {call}"
+        call = f"unloaded(model.table, {', '.join(a for a in names if a != 'f_ext')}) if f_ext is None else {call}"
 
     def decorate(function: Function) -> Function:
         code = function.__code__
@@ -233,14 +233,12 @@ def quick_path(
         lines = (
             f"def {function.__name__}({', '.join([*places, '*', *keywords])}):",
             "    try:",
-            "        plain, table = model.plain, model.table",
+            f"        found = ({call}) if model.plain else None",
             "    except AttributeError:",
             "        require_model(model)",
             "        raise",
-            "    if plain:",
-            f"        found = {call}",
-            "        if found is not None:",
-            "            return found",
+            "    if found is not None:",
+            "        return found",
             f"    return function({', '.join([*places, *(f'{k}={k}' for k in keywords)])})",
         )
         space: dict[str, Any] = {"kernel": kernel, "unloaded": unloaded, "function": function}

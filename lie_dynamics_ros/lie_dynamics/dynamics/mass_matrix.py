@@ -113,7 +113,8 @@ def coriolis_matrix(
         ploen = _METHODS[method]
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
-    require_model(model)
+    if type(model) is not Model:  # most often it is: a call would take a twentieth of the kernel's time
+        require_model(model)
     if model.plain:
         out: Array | None = _coriolis(model.table, q, qd, ploen)
         if out is not None:
@@ -162,7 +163,8 @@ def coriolis_product(
         ploen = _METHODS[method]
     except (KeyError, TypeError):
         raise InputError(f"method: one of {list(_METHODS)} is expected, got {method!r}", name="method") from None
-    require_model(model)
+    if type(model) is not Model:  # most often it is: a call would take a twentieth of the kernel's time
+        require_model(model)
     if model.plain:
         out = np.empty(model.nv)
         if _product(model.table, q, qd, reference, ploen, out) == layout.OK:

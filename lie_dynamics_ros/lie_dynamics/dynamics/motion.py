@@ -111,7 +111,8 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
 
 def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
     """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv); zero without masses."""
-    require_model(model)
+    if type(model) is not Model:  # most often it is: a call would take a twentieth of the kernel's time
+        require_model(model)
     if model.plain:
         out: Array | None = _energy(model.table, q, qd)
         if out is not None:
