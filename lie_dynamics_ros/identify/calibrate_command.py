@@ -34,8 +34,8 @@ from ..lie_dynamics.stewart import (
 )
 from ..lie_dynamics.stewart.calibration.measured import unmeasured
 from ..lie_dynamics.stewart.calibration.parameters import all_points
-from ..lie_dynamics.stewart.calibration.rotary import LEG_PARAMETERS
-from ..lie_dynamics.stewart.geometry.any_platform import any_platform, points_of
+from ..lie_dynamics.stewart.calibration.rotary import DIRECTIONS, LEG_PARAMETERS
+from ..lie_dynamics.stewart.geometry.any_platform import Platform, any_platform, points_of
 from ..lie_dynamics.stewart.plots import new_figure, plot_platform
 from ..lie_dynamics.texts import listed
 from .command import check_output, ended
@@ -172,8 +172,6 @@ def _residuals(found: MeasuredCalibration, legs: Sequence[str]) -> Figure:
 LEGS = tuple(f"leg_{k}" for k in range(1, 7))
 #: What is taken where the command line says nothing [m, rad], for legs that slide and that turn.
 SLIDING = {"still": 1e-4, "length_sigma": 1e-5, "drawing_sigma": 0.01}
-#: How far directions of axes and zero angles may be off [rad].
-ROTARY_DIRECTIONS = 0.03, 0.15
 ROTARY = {"still": 2e-3, "length_sigma": 1e-3, "drawing_sigma": 0.002}
 
 
@@ -297,10 +295,13 @@ def _rotary(
     given: argparse.Namespace, platform: RotaryPlatform, sensors: PlatformSensors, readings: LegReadings
 ) -> int:
     """Calibrate legs that turn, from poses or positions."""
-    options = {"--plan": given.plan, "--gains": given.gains, "--distance": given.distance, "--further": given.further}
-    refused = [name for name, asked in {**options, "--measured": given.measured != "pose"}.items() if asked]
+    options = {"--gains": given.gains, "--distance": given.distance, "--further": given.further}
+    refused = [name for name, asked in options.items() if asked]
+    refused += [] if given.measured in ("pose", "position") else ["--measured"]
     if refused:
-        raise InputError(f"{listed(refused)}: rotary_legs are in the platform's file, and take a bag without")
+        raise InputError(f"{listed(refused)}: rotary_legs are in the platform's file, and know no such thing")
+    if given.plan:
+        return _write_plan(given.out, _plan(given, platform, None, given.measured, ()))
     if given.bag is None:
         raise InputError("a bag is expected")
     stations = read_stations(
@@ -318,7 +319,7 @@ def _rotary(
     found = calibrate_rotary(
         platform, stations.poses if whole else None, _lengths(stations.readings, readings, sensors, ()),
         given.length_sigma, (given.rotation_sigma, given.position_sigma),
-        (given.drawing_sigma, *ROTARY_DIRECTIONS),
+        (given.drawing_sigma, *DIRECTIONS),
         positions=None if whole else stations.poses[:, :3, 3], fit_base=True, fit_tool=True,
     )  # fmt: skip
     files = given.out / "platform.yaml", given.out / "stewart_pose.yaml"
@@ -330,7 +331,7 @@ def _rotary(
         unit = "mrad" if name in ("tilt_x", "tilt_y", "zero") else "mm"
         print(f"  {name}: up to {1e3 * moved:.3g} {unit} off the drawing, standard deviation {1e3 * left:.2g} {unit}")
     print("written: " + ", ".join(str(path) for path in files))
-    return 0
+    return _write_plan(given.out, _plan(given, found.platform, found.poses, stations.measured, ()))
 
 
 def further_legs(sensors: PlatformSensors, names: Sequence[str] | None) -> dict[str, DisplacementSensor]:
@@ -419,7 +420,7 @@ def _six(name: str, values: Sequence[float]) -> list[float]:
 
 def _plan(
     given: argparse.Namespace,
-    platform: StewartPlatform | OffsetPlatform,
+    platform: Platform,
     poses: np.ndarray | None,
     measured: str,
     further: Sequence[DisplacementSensor],
@@ -428,7 +429,7 @@ def _plan(
     sigma[unmeasured(measured)] = np.inf
     if platform.home_pose is None and isinstance(platform, OffsetPlatform):
         raise InputError("--platform: a home_pose is expected")
-    if platform.home_pose is None:
+    if isinstance(platform, StewartPlatform) and platform.home_pose is None:
         lengths = platform.leg_lengths(poses).mean(axis=0) if poses is not None else platform.leg_limits.mean(axis=1)
         if not np.isfinite(lengths).all():
             raise InputError("--platform: a home_pose, or leg_limits, are expected")

@@ -165,12 +165,37 @@ def test_what_poses_do_not_tell_stays_as_drawn(rng):
     assert "hardly told: base_x" in str(found)
 
 
+def test_planned_poses_tell_more_than_others(rng):
+    """What the plan says is known of the shape, other poses, as many, leave less certain; those it knows count."""
+    plan = poses_to_measure(DRAWN, 14, length_sigma=5e-4, pose_sigma=np.repeat(NOISE, 3), drawing_sigma=2e-3, tilt=0.25)
+    assert plan.deviation_after < 0.6 * plan.deviation_before
+    assert np.abs(plan.lengths - DRAWN.motor_positions(plan.poses)).max() < 1e-12 and "angles:" in plan.to_yaml()
+
+    def certain(poses):
+        angles = DRAWN.motor_positions(poses)
+        found = calibrate_rotary(DRAWN, poses, angles, 5e-4, NOISE, fit_base=True, fit_tool=True)
+        units = np.ones(11)
+        units[6:9] = DRAWN.horns[0]
+        return (found.deviations * units).max()
+
+    assert certain(plan.poses) == pytest.approx(plan.deviation_after, rel=0.05)
+    others, _ = measured(DRAWN, rng, 14)
+    assert certain(others) > 1.1 * plan.deviation_after
+    more = poses_to_measure(
+        DRAWN, 4, measured_poses=plan.poses, length_sigma=5e-4, pose_sigma=np.repeat(NOISE, 3), drawing_sigma=2e-3
+    )
+    assert more.deviation_before == pytest.approx(plan.deviation_after, rel=1e-6)
+    with pytest.raises(StewartError, match="gains: legs that slide"):
+        poses_to_measure(DRAWN, 4, gains=True)
+    with pytest.raises(StewartError, match="length_sigma, pose_sigma"):
+        poses_to_measure(DRAWN, 4, length_sigma=[1e-3] * 6)
+
+
 def test_what_calibrates_sliding_legs_names_the_other(rng):
     poses, angles = measured(DRAWN, rng, 3)
     for call in (
         lambda: identifiability_report(DRAWN, poses),
         lambda: calibrate_measured(DRAWN, poses, angles),
-        lambda: poses_to_measure(DRAWN, 10),
     ):
         with pytest.raises(StewartError, match="those of a RotaryPlatform by calibrate_rotary"):
             call()

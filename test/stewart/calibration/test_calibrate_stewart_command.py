@@ -248,8 +248,13 @@ def test_servo_hexapods(kind, tmp_path, capsys):
         assert least <= worst < most, worst
     told = yaml.safe_load((out / "stewart_pose.yaml").read_text())["/**"]["stewart_pose"]["ros__parameters"]
     assert told["legs"] == LEGS
+    plan = yaml.safe_load((out / "next_poses.yaml").read_text())["poses"]
+    assert len(plan) == 10
+    for pose in plan:
+        T = se3.from_parts(np.array(pose["rotation"]), pose["position"])
+        np.testing.assert_allclose(found.motor_positions(T), pose["angles"], atol=5e-4)  # digits of the file
     for more, why in (
-        (["--plan"], "'--plan': rotary_legs"),
+        (["--measured", "orientation"], "'--measured': rotary_legs"),
         (["--gains"], "'--gains': rotary_legs"),
         (["--scale", "57.3", "--still", "0.2"], "degrees?"),
     ):

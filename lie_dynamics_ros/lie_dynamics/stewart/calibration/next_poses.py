@@ -14,19 +14,23 @@ from ...lie._arrays import count_of, number_of
 from ...shown import shown
 from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
-from ..geometry.any_platform import sliding_points_of
+from ..geometry.any_platform import Platform, points_of
 from ..geometry.inverse_kinematics import as_pose
 from ..geometry.offset_platform import OffsetPlatform
-from ..geometry.platform import StewartPlatform, require_platform
+from ..geometry.platform import require_platform
+from ..geometry.rotary_platform import RotaryPlatform
 from . import model
 from .fit import at_nominal
 from .parameters import check_further
+from .rotary import rotary_rows
 
 #: Of the leg lengths' range, kept free at both ends.
 _MARGIN = 0.02
 #: Condition numbers up to this many times that of the home pose.
 _WORST_CONDITION = 5.0
 _STEPS = 9
+#: Of a pose that rotary legs are calibrated from, where nothing else is said [rad, m].
+_POSE_SIGMA = (*[1e-3] * 3, *[1e-4] * 3)
 
 
 @shown
@@ -36,30 +40,33 @@ class PlannedPoses:
 
     Attributes
     ----------
-    poses : (n, 4, 4), of the platform frame in the base frame. lengths : (n, 6) [m].
+    poses : (n, 4, 4), of the platform frame in the base frame. lengths : (n, 6) [m], of rotary legs angles [rad].
     deviation_before, deviation_after : [m], of the least certain joint coordinate or offset, frames apart, and gains
         times a typical length; what has not been measured counts as known to ``drawing_sigma``.
+    turns : whether legs are rotary.
     """
 
     poses: Array
     lengths: Array
     deviation_before: float
     deviation_after: float
+    turns: bool = False
 
     def to_yaml(self) -> str:
-        """YAML text: positions [m], rotations and leg lengths [m]."""
-        lines = ["# Poses of the platform frame in the base frame, and lengths of the legs, in metres. Each is",
+        """YAML text: positions [m], rotations and leg lengths [m], or angles [rad]."""
+        what = "angles of the motors [rad]" if self.turns else "lengths of the legs"
+        lines = [f"# Poses of the platform frame in the base frame, and {what}, in metres. Each is",
                  "# reached on a straight line from home within the limits of the legs; collisions are not looked for.",
                  "poses:"]  # fmt: skip
         for pose, lengths in zip(self.poses, self.lengths, strict=True):
             lines.append(f"  - position: {np.round(pose[:3, 3], 6).tolist()}")
             lines.append(f"    rotation: {np.round(pose[:3, :3], 9).tolist()}")
-            lines.append(f"    leg_lengths: {np.round(lengths, 6).tolist()}")
+            lines.append(f"    {'angles' if self.turns else 'leg_lengths'}: {np.round(lengths, 6).tolist()}")
         return "\n".join(lines) + "\n"
 
 
 def poses_to_measure(
-    platform: StewartPlatform | OffsetPlatform,
+    platform: Platform,
     count: int,
     *,
     measured_poses: npt.ArrayLike | None = None,
@@ -77,11 +84,12 @@ def poses_to_measure(
 
     Parameters
     ----------
-    platform : with a home pose, about which poses are drawn at random.
+    platform : with a home pose, about which poses are drawn at random. Of a `RotaryPlatform`, `length_sigma` is one
+        number, of the angles [rad], and `pose_sigma` may be infinite for the rotations.
     count : how many poses, 1 to 1000.
     measured_poses : (k, 4, 4), what was measured before, of the platform frame in the base frame.
     length_sigma, pose_sigma : as `calibrate` takes them.
-    reach : largest shift along each axis [m]; default 0.6 of the characteristic length.
+    reach : largest shift along each axis [m]; default 0.6 of the characteristic length, or of the horns.
     tilt : largest rotation vector along each axis [rad].
     drawing_sigma : standard deviation of the drawing [m].
     candidates : poses that are drawn.
@@ -93,30 +101,47 @@ def poses_to_measure(
     StewartError : no home pose, or no pose about it within the limits of the legs.
     InputError : numbers out of range.
     """
-    points = sliding_points_of(platform)
+    rotary = isinstance(platform, RotaryPlatform)
+    points = points_of(platform)
     require_platform(points)
     count = count_of("count", count, 1, 1000)
     candidates, seed = count_of("candidates", candidates, 1, 100_000), count_of("seed", seed, 0, 2**63)
-    radius = 0.6 * points.characteristic_length if reach is None else reach
-    radius = number_of("reach", radius, "a positive length in metres", lambda x: 0.0 < x < np.inf)
+    size = float(platform.horns.mean()) if isinstance(platform, RotaryPlatform) else points.characteristic_length
+    radius = number_of(
+        "reach", 0.6 * size if reach is None else reach, "a positive length in metres", lambda x: 0.0 < x < np.inf
+    )
     tilt = number_of("tilt", tilt, "an angle between 0 and pi/2", lambda x: 0.0 < x <= 0.5 * np.pi)
     prior = number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 1e-9 <= x <= 1e3)
     drawn = _candidates(platform, radius, tilt, candidates, np.random.default_rng(seed))
-    legs = check_further(further)
-    theta, data = at_nominal(platform, drawn, length_sigma, pose_sigma, legs, gains)
-    offered, parameters = _rows(theta, data), data.parameters
-    information = np.eye(parameters.count) / prior**2
-    if measured_poses is not None:
-        before_now = as_pose(measured_poses, "measured_poses")
-        scale = parameters.gain_length or False
-        rows = _rows(theta, at_nominal(platform, before_now, length_sigma, pose_sigma, legs, scale)[1])
-        information += np.einsum("kij,kil->jl", rows, rows)
+    before_now = None if measured_poses is None else as_pose(measured_poses, "measured_poses")
+    if isinstance(platform, RotaryPlatform):
+        if further or gains:
+            raise StewartError("further legs and gains: legs that slide are expected, the platform is a RotaryPlatform")
+        noise = _rotary_sigma(length_sigma, pose_sigma)
+        offered, information, shape = rotary_rows(platform, drawn, *noise, prior)
+        done = None if before_now is None else rotary_rows(platform, before_now, *noise, prior)[0]
 
-    lost = gains and data.pose_sigma is not None and bool(np.isinf(data.pose_sigma[3:]).all())  # the overall scale
+        def net(half: Array) -> Array:
+            return np.asarray(shape @ half)
+    else:
+        legs = check_further(further)
+        theta, data = at_nominal(platform, drawn, length_sigma, pose_sigma, legs, gains)
+        offered, parameters = _rows(theta, data), data.parameters
+        information, scale, done = np.eye(parameters.count) / prior**2, parameters.gain_length or False, None
+        if before_now is not None:
+            done = _rows(theta, at_nominal(platform, before_now, length_sigma, pose_sigma, legs, scale)[1])
+        # Whether the overall scale is lost.
+        lost = gains and data.pose_sigma is not None and bool(np.isinf(data.pose_sigma[3:]).all())
+
+        def net(half: Array) -> Array:
+            return parameters.free_of_gauge(half, theta, lost)
+
+    if done is not None:
+        information += np.einsum("kij,kil->jl", done, done)
 
     def worst() -> float:
         half = np.linalg.inv(np.linalg.cholesky(information)).T
-        return float(np.sqrt((parameters.free_of_gauge(half, theta, lost) ** 2).sum(axis=1).max()))
+        return float(np.sqrt((net(half) ** 2).sum(axis=1).max()))
 
     chosen: list[int] = []
     before = worst()
@@ -128,7 +153,16 @@ def poses_to_measure(
         chosen.append(best)
         information += offered[best].T @ offered[best]
     poses = drawn[chosen]
-    return PlannedPoses(poses, platform.leg_lengths(poses), before, worst())
+    return PlannedPoses(poses, platform.motor_positions(poses), before, worst(), rotary)
+
+
+def _rotary_sigma(angles: npt.ArrayLike, poses: npt.ArrayLike | None) -> tuple[float, tuple[float, float]]:
+    """Return standard deviations of angles, and of orientations and positions."""
+    given = np.ravel(np.asarray(angles, dtype=np.float64))
+    six = np.broadcast_to(np.asarray(_POSE_SIGMA if poses is None else poses, dtype=np.float64), (6,))
+    if given.size != 1 or not 0.0 < given[0] < np.inf or not (six > 0.0).all() or not np.isfinite(six[3:]).all():
+        raise StewartError("length_sigma, pose_sigma: one number above zero, and finite ones of positions are expected")
+    return float(given[0]), (float(six[:3].max()), float(six[3:].max()))
 
 
 def _rows(theta: Array, data: model.Measurements) -> Array:
@@ -136,19 +170,20 @@ def _rows(theta: Array, data: model.Measurements) -> Array:
     return model.linearise(theta, data.poses, data).reduced_jacobian.reshape(len(data), -1, data.parameters.count)
 
 
-def _candidates(
-    platform: StewartPlatform | OffsetPlatform, reach: float, tilt: float, count: int, rng: np.random.Generator
-) -> Array:
+def _candidates(platform: Platform, reach: float, tilt: float, count: int, rng: np.random.Generator) -> Array:
     """Poses about home to which a straight line leads within limits, away from singular poses."""
-    home, points = platform.home_pose, sliding_points_of(platform)
+    home, points = platform.home_pose, points_of(platform)
     if home is None:
         raise StewartError("the platform has no home_pose, about which poses to measure are looked for")
     screws = rng.uniform(-1.0, 1.0, (count, 6)) * np.repeat((tilt, reach), 3)
     way = home @ se3.exp(np.linspace(0.0, 1.0, _STEPS)[:, None, None] * screws)
     if isinstance(platform, OffsetPlatform):
         way = way[:, platform.stationary_feet(way)[2].all(axis=(0, 2))]
-    lengths, slopes = platform.leg_lengths(way), platform.jacobian(way)
-    low, high = points.leg_limits.T
+    if isinstance(platform, RotaryPlatform):
+        way = way[:, np.isfinite(platform.reached_angles(way)).all(axis=(0, 2))]
+    lengths, slopes = platform.motor_positions(way), platform.jacobian(way)
+    way, lengths, slopes = (x[:, np.isfinite(slopes).all(axis=(0, 2, 3))] for x in (way, lengths, slopes))
+    low, high = platform.motor_limits.T
     margin = np.where(np.isfinite(high), _MARGIN * (np.where(np.isfinite(high), high, 0.0) - low), 0.0)
     inside = ((lengths >= low + margin) & (lengths <= high - margin)).all(axis=(0, 2))
     conditions = np.linalg.cond(slopes / np.repeat((points.characteristic_length, 1.0), 3))

@@ -30,6 +30,8 @@ from .measured import find_frames
 LEG_PARAMETERS = (
     "base_x", "base_y", "base_z", "platform_x", "platform_y", "platform_z", "tilt_x", "tilt_y", "zero", "horn", "rod",
 )  # fmt: skip
+#: How far directions of axes and zero angles may be off [rad], where nothing else is said.
+DIRECTIONS = 0.03, 0.15
 #: Parameters of where the base and the tool are: turns and shifts.
 _SIX = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")
 _LEGS, _ZERO = N_LEGS * len(LEG_PARAMETERS), LEG_PARAMETERS.index("zero")
@@ -102,7 +104,7 @@ def calibrate_rotary(
     angles: npt.ArrayLike,
     angle_sigma: float = 1e-3,
     pose_sigma: tuple[float, float] = (1e-3, 1e-4),
-    tolerances: tuple[float, float, float] = (2e-3, 0.03, 0.15),
+    tolerances: tuple[float, float, float] = (2e-3, *DIRECTIONS),
     *,
     positions: npt.ArrayLike | None = None,
     heights: npt.ArrayLike | None = None,
@@ -171,8 +173,7 @@ def calibrate_rotary(
         raise StewartError(f"tool: three finite numbers are expected, got shape {point.shape}", name="tool")
     problem = _Problem(nominal, t, _poses_at(nominal, t), se3.from_parts(np.eye(3), point), fit_base, fit_tool)
     problem = problem.placed(measured)
-    lengths, direction, zero = tolerances
-    sigma = np.tile([*[lengths] * 6, direction, direction, zero, lengths, lengths], N_LEGS)
+    sigma = tolerances_of(tolerances)
     prior = np.zeros(len(problem.names))
     prior[:_LEGS] = 1.0 / sigma
     values, state = np.zeros(len(prior)), problem.own
@@ -206,6 +207,45 @@ def calibrate_rotary(
         tuple(name for name, gone in zip(problem.names, lost, strict=True) if gone), base, place, state, fit.rows,
         float((fit.rows**2).sum() + ((prior * values) ** 2).sum()), fit.rows.size - len(values) + _LEGS, fit.converged,
     )  # fmt: skip
+
+
+def rotary_rows(
+    nominal: RotaryPlatform, poses: Array, angle_sigma: float, pose_sigma: tuple[float, float], points: float
+) -> tuple[Array, Array, Array]:
+    """Return what poses (k, 4, 4), measured in unknown frames, would tell of the drawing's n parameters.
+
+    An infinite deviation of orientations stands for positions alone; `points` is the drawing's tolerance [m].
+
+    Returns
+    -------
+    rows : ndarray, shape (k, 6, n) or (k, 3, n)
+        Of the weighted problem, for each pose.
+    information : ndarray, shape (n, n)
+        Of the drawing.
+    shape : ndarray, shape (66, n)
+        Takes changes of the parameters to those of the shape [m], angles at the horns' balls.
+    """
+    tolerances = tolerances_of((points, *DIRECTIONS))
+    t = nominal.motor_positions(poses)
+    problem = _Problem(nominal, t, poses, np.eye(4), True, True, np.eye(4))
+    turns = None if np.isinf(pose_sigma[0]) else poses[:, :3, :3]
+    measured = ToolReadings(poses[:, :3, 3], turns, None, np.zeros(0), (pose_sigma[1], pose_sigma[0]))
+    values = np.zeros(len(problem.names))
+    place, slopes, _ = problem.at(values, poses)
+    weight = problem.weight(measured, values, poses, angle_sigma)
+    _, J = measured.residuals(place, slopes)
+    information = np.diag(np.append(1.0 / tolerances**2, np.ones(12)))  # frames are known to a metre
+    units = np.ones((N_LEGS, len(LEG_PARAMETERS)))
+    units[:, 6:9] = nominal.horns[:, None]
+    shape = np.zeros((_LEGS, len(values)))
+    shape[:, :_LEGS] = units.reshape(-1, 1) * problem.free_of_frames(values, tolerances)
+    return weight @ J, information, shape
+
+
+def tolerances_of(tolerances: tuple[float, float, float]) -> Array:
+    """Return those of all parameters of legs (66,)."""
+    lengths, direction, zero = tolerances
+    return np.tile([*[lengths] * 6, direction, direction, zero, lengths, lengths], N_LEGS)
 
 
 @dataclass(frozen=True)
