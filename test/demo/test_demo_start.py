@@ -1,5 +1,8 @@
-"""How long the demo waits for its nodes: by what they say, for a busy machine needs its time to compile kernels."""
+"""How the demo starts: it waits for its nodes by what they say, and compiles the kernels that it calls and no others."""
 
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +13,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from lie_dynamics_ros.demo import watch
 from lie_dynamics_ros.demo.interruption import ShortfallError
+from lie_dynamics_ros.demo.kernels import NEEDED
 from lie_dynamics_ros.demo.watch import Reports
+from lie_dynamics_ros.lie_dynamics.engine.ahead import load_all
 from lie_dynamics_ros.ros.node.description_source import BEING_READ
 
 
@@ -87,3 +92,22 @@ def test_the_show_begins_when_the_page_is_open_or_after_a_minute(monkeypatch, ca
     keys.isatty = lambda: False
     watch.await_browser()
     assert not capsys.readouterr().out
+
+
+def test_kernels_that_the_demo_calls_exist():
+    assert {kernel.py_func.__name__ for kernel in load_all()} > NEEDED
+
+
+@pytest.mark.slow
+def test_the_demo_compiles_no_other_kernels(tmp_path):
+    environment = {**os.environ, "LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(module, *options):
+        command = [sys.executable, "-m", module, *options]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert not done.returncode, done.stdout + done.stderr
+        return {path.name for path in (tmp_path / "cache").rglob("*.nbi")}
+
+    compiled = run("lie_dynamics_ros.demo.kernels")
+    assert len(compiled) >= len(NEEDED)
+    assert run("lie_dynamics_ros.demo", "--output", str(tmp_path)) == compiled

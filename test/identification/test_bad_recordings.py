@@ -2,37 +2,12 @@
 
 import numpy as np
 import pytest
-from known_robots import guess_of
+from known_robots import ARM, LINK, guess_of, recording
 
 from lie_dynamics_ros.lie_dynamics import InputError, Model, inverse_dynamics
 from lie_dynamics_ros.lie_dynamics.identification import RecordingError, identify_robot
 from lie_dynamics_ros.lie_dynamics.identification.robot.fit import fit_robot
 from lie_dynamics_ros.lie_dynamics.identification.robot.samples import measured, samples_of
-
-LINK = (
-    '<link name="{0}"><inertial><origin xyz="{1}"/><mass value="{2}"/>'
-    '<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.002" ixz="-0.001" iyz="0.003"/></inertial></link>'
-)
-JOINT = (
-    '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="{3}"/><axis xyz="{4}"/>'
-    '<limit lower="-2.5" upper="2.5" effort="50" velocity="3"/></joint>'
-)
-ARM = "<robot name='arm'><link name='base'/>" + "".join(
-    [LINK.format("a", "0.05 0.02 0.1", 3.0), LINK.format("b", "0.2 0.03 0", 2.0), LINK.format("c", "0.1 0 0.04", 1.0),
-     JOINT.format("turn", "base", "a", "0 0 0.2", "0 0 1"), JOINT.format("lift", "a", "b", "0 0.1 0.1", "0 1 0"),
-     JOINT.format("bend", "b", "c", "0.4 0 0", "0 1 0.2")]) + "</robot>"  # fmt: skip
-
-
-def recording(model, rng, seconds=10.0, size=1.0):
-    time = np.arange(0.0, seconds, 0.005)
-    angle = 2.0 * np.pi * np.array([0.13, 0.29, 0.47])[:, None, None] * time[:, None] + rng.uniform(
-        0, 6, (3, 1, model.nv)
-    )
-    rate = 2.0 * np.pi * np.array([0.13, 0.29, 0.47])[:, None, None]
-    a = size * np.array([0.6, 0.4, 0.3])[:, None, None]
-    q, qd, qdd = ((a * x).sum(0) for x in (np.sin(angle), rate * np.cos(angle), -(rate**2) * np.sin(angle)))
-    tau = inverse_dynamics(model, q, qd, qdd) + 0.3 * qd + 0.5 * np.tanh(qd / 0.02)
-    return time, q, tau + 0.05 * rng.normal(size=tau.shape)
 
 
 @pytest.fixture(scope="module")

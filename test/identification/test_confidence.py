@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from known_robots import guess_of
+from known_robots import ARM, FREQUENCIES, SIZES, guess_of, waves
 from scipy.signal import lfilter
-from test_bad_recordings import ARM
 
 from lie_dynamics_ros.lie_dynamics import Model, inverse_dynamics
 from lie_dynamics_ros.lie_dynamics.identification import identify_robot, parameter_names
@@ -24,10 +23,7 @@ def normalised_errors(seed, seconds, lasting):
     """Return errors over their deviations of sums of parameters that the motion shows."""
     rng, model = np.random.default_rng(seed), Model.from_urdf(ARM)
     time = np.arange(0.0, seconds, STEP)
-    rate = 2.0 * np.pi * np.array([0.13, 0.29, 0.47])[:, None, None]
-    angle, size = rate * time[:, None] + rng.uniform(0, 6, (3, 1, model.nv)), np.array([0.6, 0.4, 0.3])[:, None, None]
-    waves = np.sin(angle), rate * np.cos(angle), -(rate**2) * np.sin(angle)
-    q, qd, qdd = ((size * wave).sum(axis=0) for wave in waves)
+    q, qd, qdd = waves(rng, time, model.nv, FREQUENCIES, SIZES)
     effort = inverse_dynamics(model, q, qd, qdd) + 0.3 * qd + 0.5 * qd / np.hypot(qd, 0.008 * np.abs(qd).max(axis=0))
     effort += 0.1 * rng.normal(size=q.shape) + 0.1 * coloured(rng, q.shape, lasting)
     found = identify_robot(guess_of(model, rng, 0.3), time, q, effort)

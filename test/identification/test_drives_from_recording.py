@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from known_robots import guess_of
+from known_robots import ARM, guess_of, waves
 from support.sample_trees import branched, to_model
-from test_bad_recordings import ARM
 
 from lie_dynamics_ros.lie_dynamics import (
     DescriptionError,
@@ -24,10 +23,8 @@ def run(rng, *, seconds=30.0, gain=1.0, law=lambda v, x: 0.0 * v, noise=NOISE, r
     """Return the robot, a guess of it, times, positions and efforts."""
     model = to_model(TREE)
     time = np.arange(0.0, seconds, 1.0 / RATE)
-    rates = 2.0 * np.pi * np.array([0.07, 0.17, 0.31, 0.5])[:, None, None]
     sizes = rng.uniform(0.2, 0.6, (4, 1, 3)) * np.array([1.0, 0.4, 1.0])
-    angle = rates * time[:, None] + rng.uniform(0.0, 6.0, (4, 1, 3))
-    q, qd, qdd = ((sizes * x).sum(0) for x in (np.sin(angle), rates * np.cos(angle), -(rates**2) * np.sin(angle)))
+    q, qd, qdd = waves(rng, time, 3, (0.07, 0.17, 0.31, 0.5), sizes)
     bodies = inverse_dynamics(model, q, qd, qdd)
     effort = bodies + law(qd, bodies) + rotor * qdd
     scale = np.sqrt((bodies**2).mean(axis=0))

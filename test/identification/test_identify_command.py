@@ -6,9 +6,8 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pytest
-from known_robots import guess_of
+from known_robots import ARM, guess_of, recording
 from support.bag_files import Bag, write_bag
-from test_bad_recordings import ARM, recording
 
 from lie_dynamics_ros.identify.bag import MAX_METADATA, BagError, read_bag
 from lie_dynamics_ros.identify.command import _locked, main

@@ -4,10 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from known_robots import guess_of
+from known_robots import ARM, guess_of, recording
 from support import arms
 from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
-from test_bad_recordings import ARM, recording
 
 from lie_dynamics_ros.lie_dynamics import InputError, Model, SpatialInertia
 from lie_dynamics_ros.lie_dynamics.identification import RecordingError, gains_from_payload, identify_payload
