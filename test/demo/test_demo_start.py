@@ -1,4 +1,4 @@
-"""How the demo starts: it waits for its nodes by what they say, and compiles the kernels that it calls and no others."""
+"""How the demo starts: it waits for its nodes by what they say, and compiles just the kernels that it calls."""
 
 import os
 import subprocess

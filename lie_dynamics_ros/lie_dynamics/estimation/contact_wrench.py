@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..model.arguments import require_model
 from ..model.configuration import by_name
 from ..model.model import Model
 from ..shown import shown
-from .kernels.wrenches import N_NUMBERS, RANK, REST, felt_wrench
+from .kernels.wrenches import N_NUMBERS, NOT_NUMBERS, RANK, REST, felt_wrench
 
 REACH = 0.1
 """Length by which moments and forces are compared [m]: a moment counts as a force with this lever."""
@@ -83,8 +82,8 @@ def contact_wrench(
     """
     require_model(model)
     n, tau, cover = model.nv, numbers(by_name(torque, model.nv, "torque", model)), numbers(covariance)
-    if tau.shape != (n,) or cover.shape != (n, n) or not math.isfinite(float(tau.sum()) + float(cover.sum())):
-        raise InputError(f"torque, covariance: finite arrays ({n},) and ({n}, {n}) are expected", name="torque")
+    if tau.shape != (n,) or cover.shape != (n, n):
+        raise _not_finite(n)
     if not isinstance(limit, (int, float)) or not limit > 0.0:
         raise InputError(f"limit: a positive force is expected, got {limit!r}", name="limit", value=limit)
     J = np.ascontiguousarray(jacobian(model, q, frame))
@@ -92,8 +91,15 @@ def contact_wrench(
     scale = np.array([*_UNITS[6 - k :], limit])
     found, work = np.empty(N_NUMBERS), (np.empty((n, k)), np.empty((k, k)))
     wrench, error, unfelt = np.empty(6), np.empty((6, 6)), np.empty((k, 6))
-    if felt_wrench(J, np.array(cover), np.array(tau), scale, *work, found, wrench, error, unfelt):
+    status = felt_wrench(J, np.array(cover), np.array(tau), scale, *work, found, wrench, error, unfelt)
+    if status == NOT_NUMBERS:
+        raise _not_finite(n)
+    if status:
         raise InputError("covariance: a positive definite matrix is expected", name="covariance")
     rank, rest = int(found[RANK]), float(found[REST])
     misfit = float(special.chdtrc(n - rank, max(rest, 0.0))) if n > rank else 1.0
     return ContactWrench(wrench, error, unfelt[: k - rank], misfit)
+
+
+def _not_finite(n: int) -> InputError:
+    return InputError(f"torque, covariance: finite arrays ({n},) and ({n}, {n}) are expected", name="torque")

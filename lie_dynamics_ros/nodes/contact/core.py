@@ -424,6 +424,7 @@ class ContactReport:
 
 
 _FORCE_FIRST = np.array([3, 4, 5, 0, 1, 2])
+_BOTH = np.ix_(_FORCE_FIRST, _FORCE_FIRST)
 
 
 def make_report(answer: ContactAnswer, frame: str) -> ContactReport:
@@ -437,7 +438,7 @@ def make_report(answer: ContactAnswer, frame: str) -> ContactReport:
         found.age,
         frame,
         wrench.wrench[_FORCE_FIRST],
-        wrench.covariance[np.ix_(_FORCE_FIRST, _FORCE_FIRST)].reshape(-1),
+        wrench.covariance[_BOTH].reshape(-1),
         np.ascontiguousarray(wrench.unfelt[:, _FORCE_FIRST]).reshape(-1),
         wrench.misfit,
     )

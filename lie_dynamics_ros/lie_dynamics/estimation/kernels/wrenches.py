@@ -13,6 +13,8 @@ _ORTHOGONAL, _NOTHING = 1e-15, 1e-30
 _SWEEPS = 30
 #: Numbers that are written: directions that are felt, and the square of what no wrench explains.
 RANK, REST, N_NUMBERS = range(3)
+#: Status where torques or their covariance are not finite.
+NOT_NUMBERS = 2
 
 
 @outline
@@ -69,7 +71,7 @@ def felt_wrench(
     covariance: Array,
     unfelt: Array,
 ) -> int:
-    """Write what torques tell of a wrench; 0, or 1 where their covariance is not positive definite.
+    """Write what torques tell of a wrench; 0, 1 where their covariance is not positive definite, or NOT_NUMBERS.
 
     Parameters
     ----------
@@ -80,6 +82,13 @@ def felt_wrench(
     wrench, covariance, unfelt : shape (6,), (6, 6), (k, 6), written: the last in the first k less those felt rows.
     """
     n, k = a.shape
+    total = 0.0
+    for i in range(n):
+        total += torque[i]
+        for j in range(n):
+            total += cover[i, j]
+    if not math.isfinite(total):
+        return NOT_NUMBERS
     if not factorize(cover):
         return 1
     for i in range(n):  # forward substitution
