@@ -160,12 +160,14 @@ class ContactState:
 class _Run:
     """States without a gap: the last of them as `judge_windows` has them, and what it writes.
 
-    `sum` and `time` are those of now, `rates` those of the last state; of `past`, times and states of late efforts;
-    `quiet_since` when something was last felt, and `taught` the number of the state up to which was learned.
+    `sum` and `time` are those of now, `rates` those of the last state, `noise` that of `spreads`; of `past`, times and
+    states of late efforts; `quiet_since` when something was last felt, and `taught` the number of the state up to which
+    was learned.
     """
 
     momenta: Array
     masses: Array
+    spreads: Array
     sums: Array
     times: Array
     positions: Array
@@ -180,6 +182,7 @@ class _Run:
     step: Array
     _: KW_ONLY
     rates: Array | None = None
+    noise: SensorNoise | None = None
     past: deque[tuple[float, Array, Array]] = field(default_factory=deque)
     count: int = 0
     skipped: float = 0.0
@@ -192,8 +195,8 @@ class _Run:
         """Return one without states."""
         n, w = model.nv, len(WINDOWS)
         shapes = (
-            (_SIZE, n), (_SIZE, n, n), (_SIZE, n, wk.N_SUMS), (_SIZE, wk.N_TIMES), (_SIZE, model.nq), (n, wk.N_SUMS),
-            (wk.N_TIMES,), (w,), (w, n), (w, n, n), (n, 4), (n, n + 3), (wk.N_SETTINGS,), (wk.N_STEP,),
+            (_SIZE, n), (_SIZE, n, n), (_SIZE, w * n, n), (_SIZE, n, wk.N_SUMS), (_SIZE, wk.N_TIMES), (_SIZE, model.nq),
+            (n, wk.N_SUMS), (wk.N_TIMES,), (w,), (w, n), (w, n, n), (n, 4), (n, n + 3), (wk.N_SETTINGS,), (wk.N_STEP,),
         )  # fmt: skip
         return cls(*(np.zeros(shape) for shape in shapes))
 
@@ -365,7 +368,17 @@ class ContactObserver:
         run.momenta[place], run.masses[place], run.sums[place] = momentum, mass, run.sum
         run.times[place], run.positions[place] = run.time, x
         run.count += 1
+        if run.noise is self.noise:
+            self._spread(place)
+        else:
+            run.noise = self.noise
+            for k in range(min(run.count, _SIZE)):
+                self._spread(k)
         return self._judge() if run.count > WINDOWS[0] else None
+
+    def _spread(self, place: int) -> None:
+        run, velocity = self._run, self.noise.velocity
+        wk.spread_noise(run.masses[place], velocity, run.work, run.spreads[place].reshape(velocity.shape))
 
     def _more(self, step: float) -> float:
         """Return by how much a step is longer than the usual one, the median of those so far; zero for even ones."""
@@ -402,10 +415,9 @@ class ContactObserver:
             settings,
             _SIZES,
             run.momenta,
-            run.masses,
+            run.spreads,
             run.sums,
             run.times,
-            noise.velocity,
             noise.impulse,
             self._drift.table,
             run.statistic,

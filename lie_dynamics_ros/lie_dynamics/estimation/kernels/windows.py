@@ -41,20 +41,37 @@ def add_congruence(mass: Array, spread: Array, n: int, work: Array, out: Array) 
             out[i, j] += value
 
 
+@kernel("(float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1])", quick=True)
+def spread_noise(mass: Array, velocity: Array, work: Array, out: Array) -> int:
+    """Write what noise of velocities at a state does to momenta, half of M V M for each window; lower triangles; 0.
+
+    Parameters
+    ----------
+    mass, velocity : shape (n, n), (w, n, n), see `SensorNoise`.
+    work, out : shape (n, n) or more, (w, n, n).
+    """
+    n = mass.shape[0]
+    for w in range(velocity.shape[0]):
+        for i in range(n):
+            for j in range(i + 1):
+                out[w, i, j] = 0.0
+        add_congruence(mass, velocity[w], n, work, out[w])
+    return 0
+
+
 @kernel(
     "(float64[::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],"
-    " float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, :, ::1],"
-    " float64[:, ::1], float64[:, ::1])",
+    " float64[:, :, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, ::1],"
+    " float64[:, ::1])",
     quick=True,
 )
 def judge_windows(
     settings: Array,
     sizes: Array,
     momenta: Array,
-    masses: Array,
+    spreads: Array,
     sums: Array,
     times: Array,
-    velocity: Array,
     impulse: Array,
     drift: Array,
     statistic: Array,
@@ -68,9 +85,9 @@ def judge_windows(
     Parameters
     ----------
     settings, sizes : see above; states of the windows (w,).
-    momenta, masses, sums, times : of the last states (s, n), (s, n, n), (s, n, N_SUMS), (s, N_TIMES), each at its
-        number modulo s.
-    velocity, impulse : covariances of noise over the windows (w, n, n), see `SensorNoise`.
+    momenta, spreads, sums, times : of the last states (s, n), (s, w n, n) by `spread_noise`, (s, n, N_SUMS),
+        (s, N_TIMES), each at its number modulo s.
+    impulse : covariance of noise over the windows (w, n, n), see `SensorNoise`.
     drift : what is known of offset and dry friction, see above.
     statistic, missed, cover : written for the windows that are filled.
     learned : shape (n, 4), of the longest of these: the impulse that was missed without `drift`, its variance by noise,
@@ -112,8 +129,9 @@ def judge_windows(
             work[i, n] += (a[UNEVEN_DRY] - b[UNEVEN_DRY]) * work[i, n + 2]
             for j in range(i + 1):
                 S[i, j] += work[i, n] * work[j, n]
-        add_congruence(masses[here], velocity[other], n, work, S)
-        add_congruence(masses[first], velocity[other], n, work, S)
+        for i in range(n):
+            for j in range(i + 1):
+                S[i, j] += spreads[here, other * n + i, j] + spreads[first, other * n + i, j]
         for i in range(n):
             a, b = sums[here, i], sums[first, i]
             offset, dry = a[OFFSET] - b[OFFSET], a[DRY] - b[DRY]
