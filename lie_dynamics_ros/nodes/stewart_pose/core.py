@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from ...core.tracking import KINDS, PUBLISH
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, TrackingStatus, level_home
 from .trackers import FollowedPose, Platform, PoseTracker, tracker_at
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True)
@@ -114,64 +118,52 @@ class PoseAnswer:
     refusal: MessageError | None
 
 
-class StewartPoseCore:
-    """Follows one platform through the lengths of its legs.
+class PoseCore(ABC):
+    """Finds the pose of one platform by its sensors.
 
     Parameters
     ----------
     platform : StewartPlatform, OffsetPlatform or RotaryPlatform
     legs : sequence of str
         Names of the legs, leg by leg, for errors.
-    options : Options
+    options : StewartPoseOptions
 
     Attributes
     ----------
     begins : StartPose
         Where tracking starts.
-    last : FollowedPose or None
-        What became of the last lengths; None before the first.
-    tracked : FollowedPose or None
+    tracked : FollowedPose, FusedPose or None
         The last good pose; None before the first.
-    contradiction : float
-        Largest jump of a length that was out of reach since the start [m, or rad for rotary legs]: from then on lengths
-        count as known no better than that, whichever they are.
 
     Raises
     ------
     ParameterError
-        For offset joints without a start pose, and with a bound of the speed.
+        For offset joints without a start pose.
     """
 
-    platform: Platform
+    tracked: Any
 
     def __init__(self, platform: Platform, legs: Sequence[str], options: StewartPoseOptions) -> None:
-        self.platform, self.legs = platform, tuple(legs)
-        self.last: FollowedPose | None = None
-        self.tracked: FollowedPose | None = None
-        self._tracker: PoseTracker | None = None
-        self._since: int | None = None  # time of the last lengths that were followed [ns]
-        self.contradiction = 0.0
+        self.platform, self.legs, self.tracked = platform, tuple(legs), None
         self.options, self.begins = options, StartPose.of(platform, options)
-        self._prepare()
-        self.forget()
-
-    @property
-    def refuted(self) -> bool:
-        """Whether lengths were out of reach since the last start, so that nothing is certified."""
-        return bool(getattr(self._tracker, "refuted", False))
 
     def start(self) -> None:
         """Begin afresh: the first lengths are followed from the start pose."""
         self.forget()
 
+    @abstractmethod
     def forget(self) -> None:
         """Forget where the platform is: the next lengths are followed from the start pose."""
-        self.last = self.tracked = None
-        self._since, self.contradiction = None, 0.0
-        pose = self.begins.pose
-        self._tracker = None if pose is None else self._tracker_at(pose)
 
-    def with_options(self, options: StewartPoseOptions) -> StewartPoseCore:
+    @abstractmethod
+    def go_on(self) -> None:
+        """Go on with the options as they are now; changes nothing in place. Raises ParameterError."""
+
+    @abstractmethod
+    def answer(self, state: LegState) -> Any:
+        """Return the answer to a state; raises MessageError where there is none."""
+
+    def with_options(self, options: StewartPoseOptions) -> Self:
         """Return a core that goes on from where this one is with other options, and leave this one as it was.
 
         A start pose counts from the next start on. Raises ParameterError where tracking cannot start from it.
@@ -180,6 +172,64 @@ class StewartPoseCore:
         other.options, other.begins = options, StartPose.of(self.platform, options)
         other.go_on()
         return other
+
+    def _tracker_at(self, pose: Array, known: bool = True) -> PoseTracker:
+        """Tracker at a pose; one that is only assumed certifies nothing."""
+        options = self.options
+        return tracker_at(
+            self.platform,
+            pose,
+            options.max_speed if known else None,
+            length_error=options.length_error,
+            leg_noise=_noise(options),
+            max_steps=options.max_steps,
+        )
+
+    def describe(self, tracked: FollowedPose) -> str:
+        """Say what became of lengths, with the name of the leg where it is one."""
+        leg = tracked.leg
+        return tracked.message if leg is None else f"{self.legs[leg]}: {tracked.message}"
+
+
+class StewartPoseCore(PoseCore):
+    """Follows one platform through the lengths of its legs; see `PoseCore`.
+
+    Attributes
+    ----------
+    last : FollowedPose or None
+        What became of the last lengths; None before the first.
+    contradiction : float
+        Largest jump of a length that was out of reach since the start [m, or rad for rotary legs]: from then on lengths
+        count as known no better than that, whichever they are.
+
+    Raises
+    ------
+    ParameterError
+        For offset joints with a bound of the speed, too.
+    """
+
+    tracked: FollowedPose | None
+
+    def __init__(self, platform: Platform, legs: Sequence[str], options: StewartPoseOptions) -> None:
+        super().__init__(platform, legs, options)
+        self.last: FollowedPose | None = None
+        self._tracker: PoseTracker | None = None
+        self._since: int | None = None  # time of the last lengths that were followed [ns]
+        self.contradiction = 0.0
+        self._prepare()
+        self.forget()
+
+    @property
+    def refuted(self) -> bool:
+        """Whether lengths were out of reach since the last start, so that nothing is certified."""
+        return bool(getattr(self._tracker, "refuted", False))
+
+    def forget(self) -> None:
+        """Forget where the platform is: the next lengths are followed from the start pose."""
+        self.last = self.tracked = None
+        self._since, self.contradiction = None, 0.0
+        pose = self.begins.pose
+        self._tracker = None if pose is None else self._tracker_at(pose)
 
     def go_on(self) -> None:
         """Go on with the options as they are now; changes nothing in place."""
@@ -193,18 +243,6 @@ class StewartPoseCore:
             self.forget()
         else:
             self._tracker = self._tracker.with_options(leg_noise=self._deviations, max_steps=options.max_steps)
-
-    def _tracker_at(self, pose: Array, known: bool = True) -> PoseTracker:
-        """Tracker at a pose; one that is only assumed certifies nothing."""
-        options = self.options
-        return tracker_at(
-            self.platform,
-            pose,
-            options.max_speed if known else None,
-            length_error=options.length_error,
-            leg_noise=_noise(options),
-            max_steps=options.max_steps,
-        )
 
     def _prepare(self) -> None:
         """Run once what every message needs, so that nothing is compiled while messages come in."""
@@ -283,11 +321,6 @@ class StewartPoseCore:
             kind = "not positive" if np.isfinite(lengths[leg]) else "not finite"
             raise MessageError(kind, f"{self.legs[leg]}: its length is {lengths[leg]} m")
         return self._tracker_at(level_pose(self.platform, lengths), known=False)
-
-    def describe(self, tracked: FollowedPose) -> str:
-        """Say what became of lengths, with the name of the leg where it is one."""
-        leg = tracked.leg
-        return tracked.message if leg is None else f"{self.legs[leg]}: {tracked.message}"
 
 
 def _noise(options: StewartPoseOptions) -> float | tuple[float, ...]:

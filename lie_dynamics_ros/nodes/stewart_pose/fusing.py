@@ -28,7 +28,7 @@ from ...lie_dynamics.stewart import (
 from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.fusion.result import DISAGREES
 from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
-from .core import StewartPoseCore, StewartPoseOptions, any_pose, level_pose
+from .core import PoseCore, StewartPoseOptions, any_pose, level_pose
 
 # Legs are not accepted merely because they agree again with an estimate that has become vague meanwhile.
 
@@ -322,8 +322,8 @@ class _Estimate:
     unfit: Array | None = None
 
 
-class FusingCore(StewartPoseCore):
-    """Fuses what the sensors of one platform read; `tracked` is the last good estimate, `last` stays None.
+class FusingCore(PoseCore):
+    """Fuses what the sensors of one platform read; see `PoseCore`.
 
     An estimate that is lost begins again from lengths of all legs to which the last good pose leads straight, and is
     published as soon as nothing speaks against `BELIEVED_AFTER` readings of each leg, see `ReacquisitionGate`.
@@ -331,7 +331,7 @@ class FusingCore(StewartPoseCore):
     Parameters
     ----------
     platform, legs, options
-        As of `StewartPoseCore`; of the options, noise and start pose count.
+        As of `PoseCore`; of the options, noise and start pose count.
     fusion : FusionOptions
     sensors : sequence of DisplacementSensor
         Further ones, read after the legs.
@@ -357,6 +357,7 @@ class FusingCore(StewartPoseCore):
         fusion: FusionOptions,
         sensors: Sequence[DisplacementSensor] = (),
     ) -> None:
+        super().__init__(platform, legs, options)
         self.fusion_options, self._sensors = fusion, tuple(sensors)
         self._names = (*legs, *(sensor.name for sensor in sensors))
         self._called = {f"leg {k + 1}": leg for k, leg in enumerate(legs)}  # else by the sensor's name
@@ -366,11 +367,12 @@ class FusingCore(StewartPoseCore):
         self._good: Array | None = None  # pose to begin again from
         self._gate = ReacquisitionGate(platform, _leg_noise(options))
         self.times, self._estimate = SensorTimes(self._names), _Estimate()
-        super().__init__(platform, legs, options)
+        self._prepare()
+        self.forget()
 
     def forget(self) -> None:
         """Forget where the platform is: the next lengths are those of a pose near the start pose."""
-        super().forget()
+        self.tracked = None
         self.lost, self.latest, self._good = "", None, self.begins.pose
         self._gate = ReacquisitionGate(self.platform, _leg_noise(self.options))
         self._forget_time()
@@ -421,6 +423,7 @@ class FusingCore(StewartPoseCore):
         readings[:LEGS] = self.platform.motor_positions(pose)
         for _ in range(2):
             fusion.update(readings, dt=1e-3, present=np.isfinite(readings))
+        self._tracker_at(pose)
 
     def take_inertial(self, stamp: int, gyroscope: Array, accelerometer: Array) -> None:
         """Keep a reading of the IMU of a time [ns] for the lengths that come next."""

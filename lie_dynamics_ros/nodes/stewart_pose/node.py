@@ -49,7 +49,7 @@ from ...ros.outputs.tracked_outputs import (
 )
 from ...ros.wire import qos
 from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
-from .core import PoseAnswer, StewartPoseCore, StewartPoseOptions
+from .core import PoseAnswer, PoseCore, StewartPoseCore, StewartPoseOptions
 from .fusing import FusedAnswer, FusingCore, FusionOptions
 from .inputs import LegTopics, make_inputs, tell_of
 from .outputs import FusedOutputs, StewartMarkers, describe_fusion, describe_temperatures, describe_tracking
@@ -273,7 +273,7 @@ OFFSET_LOOKS = 50_000_000
 """Time between looks for a singularity ahead on offset joints [ns]: one takes some 0.7 ms."""
 
 
-class StewartPoseNode(AnsweringNode[StewartPoseCore]):
+class StewartPoseNode(AnsweringNode[PoseCore]):
     """Leg lengths in, poses out."""
 
     STATES = "leg lengths"
@@ -331,7 +331,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
         tell_of(sensors, settings, self.get_logger())
         values = {**settings, **sensors.values({name: settings[name] for name in READINGS})}
         inputs = make_inputs(settings, legs, LegReadings.from_values(values), sensors)
-        core: StewartPoseCore
+        core: PoseCore
         if settings["fusion"] and not isinstance(platform, OffsetPlatform):
             fusion = FusionOptions.from_values(values)
             core = FusingCore(platform, legs, self.read_options(settings), fusion, sensors.sensors)
@@ -375,7 +375,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
 
     # Messages.
 
-    def publish(self, core: StewartPoseCore, answer: PoseAnswer | FusedAnswer, stamp: Any) -> None:
+    def publish(self, core: PoseCore, answer: PoseAnswer | FusedAnswer, stamp: Any) -> None:
         """Publish the pose for one set of leg lengths, and what is known of it."""
         if isinstance(answer, FusedAnswer):
             assert isinstance(core, FusingCore)
@@ -477,7 +477,7 @@ class StewartPoseNode(AnsweringNode[StewartPoseCore]):
             report.add(diagnostics.WARN, "leg rates are absent or not finite: no twist")
 
 
-def _next_start(core: StewartPoseCore) -> str:
+def _next_start(core: PoseCore) -> str:
     return f"the next leg lengths are followed from the {core.begins.source}"
 
 
