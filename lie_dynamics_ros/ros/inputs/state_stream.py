@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -224,6 +224,72 @@ AGAIN = 500_000_000
 """Time stamps that go back by more than this [ns] may mean that a recording begins again."""
 
 
+class Freshness:
+    """Times of the last state and of the last answer, by `ManagedNode.waiting_time` unless another is named.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    times : StateTimes
+        With the oldest age of a state.
+
+    Attributes
+    ----------
+    last : float or None
+        Arrival of the last state, steady time [s]; None before the first.
+    heard : float
+        The same [s].
+    answered : int or None
+        Time of the last state that was answered [ns].
+    since : float
+        Its arrival, or since when one is waited for [s].
+    age : int
+        Of the state that is being answered, at its arrival [ns].
+    """
+
+    def __init__(self, node: ManagedNode, times: StateTimes) -> None:
+        self._node, self._times = node, times
+        self.last: float | None = None
+        self.answered: int | None = None
+        self.heard = self.since = 0.0
+        self.age = 0
+
+    def restart(self) -> None:
+        """Count silence from now on."""
+        self.answered = None
+        self.since = self.heard = self._node.waiting_time()
+
+    def holds(self, share: float = 1.0) -> bool:
+        """Return whether the last state that was answered is younger than some share of `STATE_TIMEOUT`.
+
+        By its stamp and its arrival.
+        """
+        if self.answered is None or not self._times.timeout:
+            return self.answered is not None
+        oldest, node = share * self._times.timeout, self._node
+        return (node.waiting_time() - self.since) * 1e9 <= oldest and node.ros_time() - self.answered <= oldest
+
+    def is_recent(self, moment: float, longest: float) -> bool:
+        """Return whether a time [s] is past by no more than some time [s], or `STATE_TIMEOUT`."""
+        return self._node.waiting_time() - moment <= max(self._node.settings["state_timeout"], longest)
+
+    def silence(self, longest: float, problem: str) -> str:
+        """Tell why no state has been answered for longer; empty where one has, and where no time is too long."""
+        if not max(self._node.settings["state_timeout"], longest) or self.is_recent(self.since, longest):
+            return ""
+        if self.last is None or not self.is_recent(self.heard, longest):
+            return "joint states have ceased"
+        return f"joint states cannot be answered: {problem or 'some joints are in none'}"
+
+    def require(self) -> None:
+        """Raise MessageError where the state has become stale meanwhile, as where the process was frozen."""
+        age, timeout = self.age * 1e-9 + self._node.waiting_time() - self.heard, self._times.timeout * 1e-9
+        if timeout and age > timeout:
+            raise MessageError(
+                STALE, f"a state was {age:.3f} s old when its answer was ready; state_timeout is {timeout:.3f} s"
+            )
+
+
 class StateStream:
     """The topic ``joint_states`` of a node, and others of `TOPICS`, and what became of the states.
 
@@ -249,6 +315,10 @@ class StateStream:
     statistics : StreamStatistics
     responses : ResponseTimes
         From a state's time stamp to its answer; from its arrival where it has none, or is not held against a clock.
+    freshness : Freshness
+    topics : InputTopics
+    publishers : Publishers
+        Whose ``joints`` say which matter in states of several; others are not looked at.
     """
 
     def __init__(
@@ -265,34 +335,23 @@ class StateStream:
         self.responses = ResponseTimes()
         self._times = StateTimes()
         self._decode = StateDecoder().decode
-        self._last: float | None = None  # arrival of the last state, steady time [s]
-        self._heard = 0.0  # the same by `ManagedNode.waiting_time` [s]
-        self._answered: int | None = None  # time of the last state answered [ns]
-        self._since = 0.0  # its arrival, as `_heard`; or since when one is waited for
+        self.freshness = Freshness(node, self._times)
+        self.require_fresh = self.freshness.require
         self._stood: float | None = None  # simulated time at the last report [s]
         self._said_shared = False  # whether the log has told of publishers that share joints
         self._before: int | None = None  # states answered before it was opened, until the first is
-        self._age = 0  # of the state that is being answered, at its arrival [ns]
         self._then: Callable[[], None] | None = None
         self.set_timeout()
         self._subscription = subscribe(node, JointState, "joint_states", self.on_state, quality)
-        self._topics = InputTopics(node, self._subscription)
-        self._publishers = Publishers(node, self._topics.heard)
+        self.topics = InputTopics(node, self._subscription)
+        self.publishers = Publishers(node, self.topics.heard)
         self.hear(TOPICS.name, JointState, lambda place: self.on_state)
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
 
     def hear(self, parameter: str, type_: type, listener: Callable[[int], Callable[[bytes, bytes], None]]) -> bool:
         """Subscribe to the topics that a parameter names, see `InputTopics.hear`."""
-        return self._topics.hear(parameter, self._node.settings.get(parameter, ()), type_, listener)
-
-    def check_topics(self) -> None:
-        """Raise ConfigurationError where a topic cannot be heard, or is that of something else."""
-        self._topics.check()
-
-    def tell_joints(self, names: Collection[str]) -> None:
-        """Say which joints matter in states of several publishers; others are not looked at."""
-        self._publishers.joints = frozenset(names)
+        return self.topics.hear(parameter, self._node.settings.get(parameter, ()), type_, listener)
 
     def set_timeout(self) -> None:
         """Take over the parameters ``state_timeout`` and ``deadline``."""
@@ -303,8 +362,8 @@ class StateStream:
         """Begin to answer."""
         self.responses.reset()
         self._times.reset()
-        self._last = None
-        self.wait_anew()
+        self.freshness.last = None
+        self.freshness.restart()
         self.open = True
         self._before = self.statistics.answered
         self._say_waiting()
@@ -313,43 +372,25 @@ class StateStream:
         """Stop answering."""
         self.open = False
 
-    def is_fresh(self, share: float = 1.0) -> bool:
-        """Return whether the last state that was answered is younger than some share of `STATE_TIMEOUT`.
-
-        By its stamp and its arrival.
-        """
-        if self._answered is None or not self._times.timeout:
-            return self._answered is not None
-        oldest, node = share * self._times.timeout, self._node
-        return (node.waiting_time() - self._since) * 1e9 <= oldest and node.ros_time() - self._answered <= oldest
-
     def hears(self) -> bool:
         """Return whether states come, where they are to be answered."""
-        return not self.open or (self._last is not None and self._is_recent(self._heard, diagnostics.PERIOD))
+        fresh = self.freshness
+        return not self.open or (fresh.last is not None and fresh.is_recent(fresh.heard, diagnostics.PERIOD))
 
     def silence(self, longest: float) -> str:
         """Tell why no state has been answered for longer than some time [s], and `STATE_TIMEOUT`; empty where one has.
 
         Silence is measured by `ManagedNode.waiting_time`; where both are 0, none is too long.
         """
-        if not max(self._node.settings["state_timeout"], longest):
-            return ""
-        if self._is_recent(self._since, longest):
-            return ""
-        if self._last is None or not self._is_recent(self._heard, longest):
-            return "joint states have ceased"
-        return f"joint states cannot be answered: {self.statistics.problem or 'some joints are in none'}"
-
-    def _is_recent(self, moment: float, longest: float) -> bool:
-        return self._node.waiting_time() - moment <= max(self._node.settings["state_timeout"], longest)
+        return self.freshness.silence(longest, self.statistics.problem)
 
     def on_state(self, message: JointState | bytes, publisher: bytes = UNKNOWN) -> None:
         """Answer a state, serialized or not."""
         if not self.open:
             return
-        begin = self._last = perf_counter()
-        heard = self._heard = self._node.waiting_time()
-        statistics, times, publishers = self.statistics, self._times, self._publishers
+        fresh, statistics, times, publishers = self.freshness, self.statistics, self._times, self.publishers
+        begin = fresh.last = perf_counter()
+        heard = fresh.heard = self._node.waiting_time()
         try:
             # What can wait waits until the answer is out: here all of it is slow, after a millisecond of other work.
             now = self._node.ros_time()
@@ -358,13 +399,13 @@ class StateStream:
             else:
                 stamp = message.header.stamp
                 time = nanoseconds(stamp)
-            age = self._age = times.check(time, now, publisher, message.name)
+            age = fresh.age = times.check(time, now, publisher, message.name)
             measured = now - age
             if publishers.slower and publishers.passes_over(publisher, message.name, heard):
                 raise WaitingError("faster publishers tell the same joints")
             self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
             times.answered()
-            self._answered, self._since = measured, heard
+            fresh.answered, fresh.since = measured, heard
             if publishers.several:
                 publishers.count(publisher, message.name, heard)
         except WaitingError:
@@ -375,7 +416,7 @@ class StateStream:
         except MessageError as error:
             statistics.reject(error.kind, reason_of(error))
             if error.kind == BACKWARDS and self._begins_again():
-                self._answered = None
+                fresh.answered = None
                 self._restart()
             return
         except LieDynamicsError as error:
@@ -402,17 +443,10 @@ class StateStream:
             then, self._then = self._then, None
             then()
 
-    def require_fresh(self) -> None:
-        """Raise MessageError where the state has become stale meanwhile, as where the process was frozen."""
-        age, timeout = self._age * 1e-9 + self._node.waiting_time() - self._heard, self._times.timeout * 1e-9
-        if timeout and age > timeout:
-            raise MessageError(
-                STALE, f"a state was {age:.3f} s old when its answer was ready; state_timeout is {timeout:.3f} s"
-            )
-
     def after_next(self, do: Callable[[], None]) -> None:
         """Do something after the next answer, when it is longest until another state; at once where none come."""
-        if self._then is None and self.open and self._last is not None and perf_counter() - self._last < SOON:
+        last = self.freshness.last
+        if self._then is None and self.open and last is not None and perf_counter() - last < SOON:
             self._then = do
         else:
             waiting, self._then = self._then, None
@@ -446,21 +480,16 @@ class StateStream:
         self.statistics.reject("unexpected error", text)
         self._node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
 
-    def wait_anew(self) -> None:
-        """Count silence from now on."""
-        self._answered = None
-        self._since = self._heard = self._node.waiting_time()
-
     def _on_time_jump(self, _: TimeJump) -> None:
         self._times.reset()
-        self.wait_anew()
+        self.freshness.restart()
         self._restart()
 
     def describe(self, report: Report, period: float) -> None:
         """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
         rejected = self.statistics.describe(report, period)
         self.responses.describe(report, self._node.settings["state_timeout"])
-        several, shared = self._publishers.take_several(), self._publishers.take_shared()
+        several, shared = self.publishers.take_several(), self.publishers.take_shared()
         if not self.open:
             return
         topic, log = self._subscription.topic_name, self._node.get_logger()
@@ -485,10 +514,11 @@ class StateStream:
         if self._stood is not None and self._stood == before:
             text = f"simulated time stands still at {self._stood:.3f} s"
             report.add(diagnostics.WARN, f"{text}: the simulator is paused, or nobody publishes /clock")
-        if self._last is None:
+        if self.freshness.last is None:
             report.add(diagnostics.WARN, self._say_waiting())
         elif not self.hears():
-            text = f"stale: no {self._what} received on {topic} for {self._node.waiting_time() - self._heard:.1f} s"
+            silent = self._node.waiting_time() - self.freshness.heard
+            text = f"stale: no {self._what} received on {topic} for {silent:.1f} s"
             report.add(diagnostics.ERROR, text)
             log.error(text, throttle_duration_sec=SAY_AGAIN)
 

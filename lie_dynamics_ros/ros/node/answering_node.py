@@ -95,7 +95,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     def serve(self, inputs: Any, core: Core) -> None:
         """Answer by this core from now on."""
         self.inputs, self.core, self._prepared = inputs, core, None
-        self.stream.tell_joints(inputs.measured)
+        self.stream.publishers.joints = frozenset(inputs.measured)
 
     @property
     def answering(self) -> Core | None:
@@ -104,7 +104,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
 
     def configure(self) -> None:
         """Build everything; raises with the reason where that is not possible, or a topic of states cannot be heard."""
-        self.stream.check_topics()
+        self.stream.topics.check()
         super().configure()
 
     def activate(self) -> None:
@@ -147,7 +147,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     def time_source_changed(self) -> None:
         """Wait for states anew."""
         super().time_source_changed()
-        self.stream.wait_anew()
+        self.stream.freshness.restart()
 
     def hears(self) -> bool:
         """Return whether the node hears what it works on, as far as it needs to hear anything."""

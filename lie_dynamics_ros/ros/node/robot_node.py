@@ -181,11 +181,11 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         """Return whether the robot is at rest, or no longer commanded or measured."""
         core = self.answering
         # States that have ceased are still fresh at half of their time: the last command is published by them.
-        return core is None or core.at_rest or not self.stream.is_fresh(0.5) or not self.commands()
+        return core is None or core.at_rest or not self.stream.freshness.holds(0.5) or not self.commands()
 
     def deactivate(self) -> None:
         """Stop; the last command, which effort controllers keep, holds the robot up. Without a fresh state, none."""
-        core, fresh = self.answering, self.stream.is_fresh()
+        core, fresh = self.answering, self.stream.freshness.holds()
         super().deactivate()
         if core is None or not fresh:
             return

@@ -66,10 +66,10 @@ def test_silence_lasts_as_long_as_simulated_time_says(simulated, kind):
     stream.start()
     world.state()
     world.steady.ahead = 60.0  # the simulator stands still
-    assert stream.hears() and stream.is_fresh() and stream.silence(1.0) == ""
+    assert stream.hears() and stream.freshness.holds() and stream.silence(1.0) == ""
     stream.require_fresh()
     world.set(100.5)
-    assert stream.hears() and not stream.is_fresh() and stream.silence(1.0) == ""
+    assert stream.hears() and not stream.freshness.holds() and stream.silence(1.0) == ""
     world.set(102.0)
     assert not stream.hears() and stream.silence(1.0) == "joint states have ceased" and stream.silence(3.0) == ""
     world.state()
