@@ -49,12 +49,11 @@ from ...ros.outputs.tracked_outputs import (
 )
 from ...ros.wire import qos
 from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
-from .core import PoseAnswer, PoseCore, StewartPoseCore, StewartPoseOptions
+from .core import FollowedPose, PoseAnswer, PoseCore, StewartPoseCore, StewartPoseOptions, check_offset_joints
 from .fusing import FusedAnswer, FusingCore, FusionOptions
 from .inputs import LegTopics, make_inputs, tell_of
 from .outputs import FusedOutputs, StewartMarkers, describe_fusion, describe_temperatures, describe_tracking
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics, warm_up
-from .trackers import FollowedPose, check_offset_joints
 
 
 def _reading(name: str, text: str) -> Setting:

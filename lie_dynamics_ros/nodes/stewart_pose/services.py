@@ -30,7 +30,7 @@ from ...lie_dynamics.stewart.geometry.inverse_kinematics import leg_vectors, nor
 from ...lie_dynamics.stewart.solvers.offset_legs import CLOSED, newton
 from ...ros.requests.services import Batch, to_field
 from ...ros.wire.messages import fill_pose, pose_to_matrix, twist_to_array
-from .trackers import Platform
+from .core import Platform
 
 if TYPE_CHECKING:
     from ...ros.wire.compatibility import Logger
