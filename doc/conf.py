@@ -1,7 +1,7 @@
 """The documentation site, from the pages of this folder: ``make docs``.
 
 Sphinx with MyST for the pages, sphinx-gallery for examples/, and small extensions in the folder site/: the API,
-parameters, formulas, and links to files that are not pages.
+parameters, equations, formulas, and links to files that are not pages.
 """
 
 import os
@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "api",
+    "equations",
     "formulas",
     "parameters",
     "sources",

@@ -1,10 +1,13 @@
 """The documentation site builds without a warning: `make docs`, without running the examples."""
 
 import ast
+import inspect
 import os
 import re
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,22 @@ def test_every_name_of_the_library_belongs_to_one_task_or_is_an_error():
     assert all(issubclass(getattr(ld, name), Exception) for name in rest)
     for guide, _ in tasks.values():
         assert "](api/library.md)" in (ROOT / f"doc/{guide}.md").read_text(), f"{guide} has no link back"
+
+
+def test_every_function_shows_its_equation_or_is_none_that_has_one():
+    """Of the library and of the rooms that calculate, but those of names that pages of guides explain one by one."""
+    spec = spec_from_file_location("equations", ROOT / "doc/site/equations.py")
+    equations = module_from_spec(spec)
+    spec.loader.exec_module(equations)
+    rooms = ["closed_form", "control", "estimation", "identification", "plots", "simulation", "stewart"]
+    modules = [ld, *(import_module(f"{ld.__name__}.{room}") for room in rooms)]
+    offered = {name: getattr(module, name) for module in modules for name in getattr(module, "__all__", dir(module))}
+    functions = {n for n, f in offered.items() if inspect.isfunction(f) and f.__module__.startswith(ld.__name__)}
+    functions = {name for name in functions if not name.startswith("_")}
+    assert functions - set(equations.EQUATIONS) == equations.WITHOUT
+    assert set(equations.EQUATIONS) <= functions
+    for latex in equations.EQUATIONS.values():
+        assert latex.count("{") == latex.count("}") and latex.count(r"\left") == latex.count(r"\right")
 
 
 def test_every_example_is_in_one_group_of_the_gallery():
