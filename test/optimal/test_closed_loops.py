@@ -18,9 +18,8 @@ from lie_dynamics_ros.lie_dynamics import (
     optimal_motion,
     potential_energy,
 )
-from lie_dynamics_ros.lie_dynamics.optimal.motion import make_task
 from lie_dynamics_ros.lie_dynamics.optimal.problem import MotionProblem
-from lie_dynamics_ros.lie_dynamics.optimal.task import make_bounds, rate_bound
+from lie_dynamics_ros.lie_dynamics.optimal.task import make_bounds, make_task, rate_bound
 
 NAMES = ("five-bar", "planar 3-RRR", "four-bar arm", "6-UPS")
 

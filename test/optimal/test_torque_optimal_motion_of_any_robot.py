@@ -11,9 +11,8 @@ from lie_dynamics_ros.lie_dynamics import (
     torque_optimal_motion,
 )
 from lie_dynamics_ros.lie_dynamics.optimal import MotionCost
-from lie_dynamics_ros.lie_dynamics.optimal.motion import make_task
 from lie_dynamics_ros.lie_dynamics.optimal.problem import MotionProblem
-from lie_dynamics_ros.lie_dynamics.optimal.task import Bound, make_bounds, rate_bound
+from lie_dynamics_ros.lie_dynamics.optimal.task import Bound, make_bounds, make_task, rate_bound
 
 # -- any robot --------------------------------------------------------------------------------------------------------
 

@@ -1,22 +1,24 @@
-"""The problem of a motion: its model, start, conditions, limits and cost, loops and obstacles."""
+"""The problem of a motion as a caller asks for it, checked: model, ends, limits and cost, loops and obstacles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
+from ..constraints.constraint_set import ConstraintSet
+from ..constraints.quantities import constraint_error, constraint_quantities
 from ..dynamics.inverse_dynamics import inverse_dynamics
-from ..errors import InputError
-from ..lie._arrays import real_numbers
-from ..model.configuration import coordinate_name, require_result
+from ..errors import DescriptionError, InputError
+from ..lie._arrays import as_real, number_of, real_numbers
+from ..model.configuration import checked, coordinate_name, require_result
 from ..model.model import Model
 from ..model.structure import JointLimits
 from .loops import ClosedLoops, LoopMotion
-from .modes import ChartedMotion, Conditions, charted_motion
+from .modes import ChartedMotion, Conditions, Terms, charted_motion, to_chart
 
 #: Half the width, in units of its scale, that a limit gets whose lower and upper value are the same: a passive joint.
 _NARROW = 2e-4
@@ -235,3 +237,128 @@ class Task:
         if not (np.isfinite(value).all() and np.isfinite(slope).all()):
             raise InputError("obstacles: finite numbers are expected, got NaN or infinity", name="obstacles")
         return value, slope
+
+
+def make_task(
+    model: Model, start: npt.ArrayLike, goal: npt.ArrayLike, duration: float | tuple[float, float],
+    start_velocity: npt.ArrayLike | None = None, goal_velocity: npt.ArrayLike | None = None,
+    cost: MotionCost | None = None, waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    periodic: bool = False, obstacles: Obstacles | None = None, smooth_ends: bool = False,
+    constraints: ConstraintSet | None = None, actuated: npt.ArrayLike | None = None,
+    independent: Sequence[str] | None = None,
+) -> Task:  # fmt: skip
+    """Return the arguments of `optimal_motion` as a Task, its errors raised."""
+    _require_smooth(model)
+    cost = MotionCost(torque=1.0) if cost is None else cost
+    if not isinstance(cost, MotionCost):
+        raise InputError(f"cost: a MotionCost is expected, got {cost!r}", name="cost", value=cost)
+    n = model.nv
+    a, b = single_vector(model, start, "start", model.nq), single_vector(model, goal, "goal", model.nq)
+    v0, v1 = (
+        np.zeros(n) if v is None else single_vector(model, v, name, n)
+        for v, name in ((start_velocity, "start_velocity"), (goal_velocity, "goal_velocity"))
+    )
+    loops = None
+    if constraints is None:
+        if actuated is not None or independent is not None:
+            raise InputError("actuated, independent: constraints are expected with them", name="constraints")
+        x = model.difference(a, b)
+    else:
+        loops = ClosedLoops(model, constraints, a, actuated, independent)
+        if cost.jerk is not None and np.any(cost.jerk):
+            raise InputError("cost.jerk: no jerk of closed loops is known", name="cost.jerk", value=cost.jerk)
+        _require_closed(loops, b, v0, v1)
+        x, v0, v1, n = b[loops.places] - a[loops.places], v0[loops.columns], v1[loops.columns], len(loops.columns)
+    none = np.zeros(n)
+    if periodic:
+        if start_velocity is not None or goal_velocity is not None:
+            raise InputError("periodic: a motion without given velocities is expected", name="periodic")
+        balls = [j for j in model.joints if j.kind in ("spherical", "free")] if loops is None else []
+        turned = [j.name for j in balls if x[j.v_slice].any()]
+        if turned:
+            raise InputError(f"goal: that of a periodic motion must be the start at joint {turned[0]!r}", name="goal")
+        terms: Terms = tuple(((d, 0.0, -1.0), (d, 1.0, 1.0)) for d in range(3))
+        fixed, timed = [x, none, none], [none, none, none]
+    else:
+        terms = tuple(((d, s, 1.0),) for s in (0.0, 1.0) for d in (0, 1))
+        fixed, timed = [none, none, x, none], [none, v0, none, v1 if loops else to_chart(model, x, v1)]
+    if smooth_ends:
+        if loops is None and v1.any() and any(j.kind in ("spherical", "free") for j in model.joints):
+            raise InputError("smooth_ends: rest at the goal is expected of ball and free joints", name="smooth_ends")
+        terms += tuple(((2, s, 1.0),) for s in (0.0, 1.0))
+        fixed, timed = [*fixed, none, none], [*timed, none, none]
+    if waypoints is not None:
+        parts, through = _waypoints(model, waypoints, periodic)
+        terms += tuple(((0, float(s), 1.0),) for s in parts)
+        fixed += list(model.difference(a, through) if loops is None else (through - a)[:, loops.places])
+        timed += [none] * len(parts)
+    shortest, longest = _durations(duration)
+    return Task(
+        model, a, Conditions(terms, np.array(fixed).reshape(len(terms), n), np.array(timed).reshape(len(terms), n)),
+        (shortest, longest), cost.weights(model), obstacles, loops,
+    )  # fmt: skip
+
+
+def _require_closed(loops: ClosedLoops, goal: Array, start_velocity: Array, goal_velocity: Array) -> None:
+    """Raise an error where the goal is open, not on the way of the start, or where rates do not fit the loops."""
+    at = loops.known[1][0]
+    y, rest = np.stack([at, goal])[:, loops.places], np.zeros((2, len(loops.columns)))
+    for name, q, qd in (("start", at, start_velocity), ("goal", goal, goal_velocity)):
+        if np.abs(constraint_error(loops.model, loops.constraints, q)).max(initial=0.0) > 1e-6:
+            raise InputError(f"{name}: closed loops are expected", name=name, value=q)
+        found = constraint_quantities(loops.model, loops.constraints, q, qd)
+        if np.abs(found.rate).max(initial=0.0) > 1e-6 * (1.0 + np.abs(qd).max(initial=0.0)):
+            raise InputError(f"{name}_velocity: rates that keep the loops closed are expected", name=f"{name}_velocity")
+    reached = loops.motion(y, rest, rest).q[1]
+    if np.abs(loops.model.difference(reached, goal)).max(initial=0.0) > 1e-6:
+        raise InputError(
+            "goal: a configuration that the independent coordinates lead to from the start is expected; this one is "
+            "assembled in another way, or counts other turns",
+            name="goal", value=goal,
+        )  # fmt: skip
+
+
+def _durations(duration: float | tuple[float, float]) -> tuple[float, float]:
+    pair = duration if isinstance(duration, (tuple, list)) else (duration, duration)
+    if len(pair) != 2:
+        raise InputError(f"duration: one number or two are expected, got {duration!r}", name="duration", value=duration)
+    low, high = (number_of("duration", x, "a positive number", lambda x: 0.0 < x < np.inf) for x in pair)
+    if low > high:
+        raise InputError(f"duration: the shortest before the longest is expected, got {duration!r}", name="duration")
+    return low, high
+
+
+def _waypoints(
+    model: Model, waypoints: tuple[npt.ArrayLike, npt.ArrayLike], periodic: bool
+) -> tuple[Array, Array]:
+    if not isinstance(waypoints, (tuple, list)) or len(waypoints) != 2:
+        raise InputError("waypoints: parts of the duration and configurations are expected", name="waypoints")
+    parts, through = as_real(waypoints[0], (), "waypoints"), checked(waypoints[1], model.nq, "waypoints", model)
+    if parts.ndim != 1 or through.shape != (len(parts), model.nq) or np.iscomplexobj(through):
+        raise InputError(
+            f"waypoints: shapes (m,) and (m, {model.nq}) are expected, got {parts.shape} and {through.shape}",
+            name="waypoints",
+        )
+    low = -1e-300 if periodic else 0.0  # a periodic motion may be told where it begins
+    if parts.size and not ((parts > low).all() and (parts < 1.0).all() and (np.diff(parts) > 0.0).all()):
+        message = f"waypoints: rising parts between 0 and 1 are expected, got {waypoints[0]!r}"
+        raise InputError(message, name="waypoints", value=waypoints[0])
+    return parts, through
+
+
+def _require_smooth(model: Model) -> None:
+    if model.actuation_terms is not None and model.actuation_terms[1].any():
+        name = coordinate_name(model, int(np.argmax(model.actuation_terms[1] != 0.0)), False)
+        raise DescriptionError(
+            f"joint {name!r}: dry friction has no derivative where the joint turns back; a model without it is "
+            "expected, with_joint_terms(friction=False)",
+            name=name,
+        )
+
+
+def single_vector(model: Model, value: npt.ArrayLike, name: str, size: int) -> Array:
+    """Return one real vector of that size, or raise an InputError."""
+    array = checked(value, size, name, model)
+    if array.ndim != 1 or np.iscomplexobj(array):
+        raise InputError(f"{name}: {size} real numbers are expected, got {value!r}", name=name, value=value)
+    return array
