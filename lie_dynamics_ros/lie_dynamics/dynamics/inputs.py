@@ -234,7 +234,7 @@ def quick_path(
             f"def {function.__name__}({', '.join([*places, '*', *keywords])}):",
             "    try:",
             f"        found = ({call}) if model.plain else None",
-            "    except AttributeError:",
+            "    except (AttributeError, TypeError):  # of what is no model; others are raised",
             "        require_model(model)",
             "        raise",
             "    if found is not None:",

@@ -23,6 +23,8 @@ _COLUMNS = 22  # poses, screws, mass and first moment, as in `world`
 def gravity_derivatives_core(rows, q, _a, _b, _f, _c, _given, out, _z, work):
     """Fill `out` (nv nv) with the derivatives of one state, or of one tile of states; without users' joints."""
     n = int(rows[0, N_V])
+    if n == 0:
+        return
     clear(out)
     poses_and_screws(rows, q, work)
     for i in range(1, n + 1):

@@ -306,6 +306,8 @@ def collect_changes(rows, work, state, out, shift):
 @inline
 def sensitivity_core(rows, table, starts, hold, q, qd, qdd, f_ext, values, out, work, state):
     """Fill `out` (parameters nv) for one tile of states; rows and wrenches that do not change are left out."""
+    if rows[0, N_V] == 0.0:
+        return
     motion(rows, q, qd, qdd, f_ext, work)
     sum_wrenches(rows, work)
     for k in range(starts.shape[0] - 1):
