@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from ...arrays import Array
 from ...dynamics.derivatives.seeding import Seeding
-from ...dynamics.derivatives.sensitivity import Hold, Parameters, listed_parameters, run_seeded, with_direct
+from ...dynamics.derivatives.sensitivity import (
+    Hold,
+    Parameters,
+    SeededMotion,
+    listed_parameters,
+    run_seeded,
+    with_direct,
+)
 from ...dynamics.mass_matrix import mass_matrix
 from ...lie._arrays import flatten_batch
 from ...model.arguments import validate_model
@@ -172,10 +179,8 @@ def _sensitivity(
     def changes(
         q: npt.ArrayLike, qd: npt.ArrayLike, qdd: Array, force: Array, f_ext: npt.ArrayLike | None
     ) -> tuple[Array, Seeding]:
-        return run_seeded(
-            model, kernel, q, qd, qdd, parameters, f_ext, held, threads, known,
-            columns=3 * loops, more=[force[..., :loops]],
-        )  # fmt: skip
+        motion = SeededMotion(q, qd, qdd, parameters, f_ext, held, threads, known)
+        return run_seeded(model, kernel, motion, 3 * loops, [force[..., :loops]])
 
     change, seeding = changes(q, qd, found.qdd, found.multipliers, f_ext)
     total, batch = len(parameters), change.shape[1:-1]

@@ -10,7 +10,8 @@ has the tables as they stand in the paper.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +77,7 @@ def inverse_dynamics_sensitivity(
         As `inverse_dynamics`; also for a parameter of a joint or body that the model does not have.
     """
     single, parameters = listed_parameters(parameter)
-    change, _ = _inverse(model, q, qd, qdd, parameters, f_ext, f_ext_held, threads)
+    change, _ = _inverse(model, SeededMotion(q, qd, qdd, parameters, f_ext, f_ext_held, threads))
     return np.asarray(change[0]) if single else change
 
 
@@ -114,7 +115,7 @@ def forward_dynamics_sensitivity(
     single, parameters = listed_parameters(parameter)
     qdd = forward_dynamics(model, q, qd, tau, f_ext, threads=threads)
     free = np.zeros(model.nv, np.bool_)
-    change, _ = _solved(model, q, qd, qdd, free, parameters, f_ext, f_ext_held, threads)
+    change, _ = _solved(model, SeededMotion(q, qd, qdd, parameters, f_ext, f_ext_held, threads, free))
     return np.asarray(change[0]) if single else change
 
 
@@ -155,7 +156,8 @@ def hybrid_dynamics_sensitivity(
     single, parameters = listed_parameters(parameter)
     given = _mask(model, prescribed)
     qdd, _ = hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads=threads)
-    acceleration, force = _solved(model, q, qd, qdd, given, parameters, f_ext, f_ext_held, threads)
+    motion = SeededMotion(q, qd, qdd, parameters, f_ext, f_ext_held, threads, given)
+    acceleration, force = _solved(model, motion)
     return (acceleration[0], force[0]) if single else (acceleration, force)
 
 
@@ -170,36 +172,45 @@ def listed_parameters(parameter: Parameters) -> tuple[bool, Sequence[Parameter]]
         raise InputError(message, name="parameter", value=parameter) from None
 
 
-def _inverse(
-    model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    parameters: Sequence[Parameter],
-    f_ext: npt.ArrayLike | None,
-    held: str,
-    threads: int,
-    given: npt.NDArray[np.bool_] | None = None,
-) -> tuple[Array, Seeding]:
-    """Return dtau (k, ..., nv); with a mask `given`, as if accelerations did not change where it is False."""
-    change, seeding = run_seeded(model, sensitivity_batch, q, qd, qdd, parameters, f_ext, held, threads, given)
+@dataclass(frozen=True, eq=False)
+class SeededMotion:
+    """A motion, and the parameters that it is differentiated along.
+
+    Attributes
+    ----------
+    q, qd, qdd : array-like, shape (..., nq), (..., nv), (..., nv)
+        Motion.
+    parameters : sequence of Parameter
+        What to differentiate along.
+    f_ext, held, threads
+        As `inverse_dynamics_sensitivity`, where `held` is `f_ext_held`.
+    given : ndarray of bool, shape (nv,), optional
+        Accelerations do not change where it is False.
+    """
+
+    q: npt.ArrayLike
+    qd: npt.ArrayLike
+    qdd: npt.ArrayLike
+    parameters: Sequence[Parameter]
+    f_ext: npt.ArrayLike | None
+    held: str
+    threads: int
+    given: npt.NDArray[np.bool_] | None = None
+
+
+def _inverse(model: Model, motion: SeededMotion) -> tuple[Array, Seeding]:
+    """Return dtau (k, ..., nv)."""
+    change, seeding = run_seeded(model, sensitivity_batch, motion)
     if model.coupling is not None:
         change = change @ model.coupling.rates
-    return with_direct(model, seeding, np.ascontiguousarray(change), *(np.asarray(a) for a in (q, qd, qdd))), seeding
+    state = (np.asarray(a) for a in (motion.q, motion.qd, motion.qdd))
+    return with_direct(model, seeding, np.ascontiguousarray(change), *state), seeding
 
 
 def run_seeded(
     model: Model,
     kernel: Callable[..., int],
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    parameters: Sequence[Parameter],
-    f_ext: npt.ArrayLike | None,
-    held: str,
-    threads: int,
-    given: npt.NDArray[np.bool_] | None = None,
-    *,
+    motion: SeededMotion,
     columns: int = 0,
     more: Sequence[Array] = (),
 ) -> tuple[Array, Seeding]:
@@ -207,14 +218,15 @@ def run_seeded(
 
     `more` arrays (..., j) come last in the kernel's `values`.
     """
+    held, f_ext = motion.held, motion.f_ext
     if not isinstance(held, str) or held not in _HOLDS:
         raise InputError(f"f_ext_held: one of {tuple(_HOLDS)} is expected, got {held!r}", name="f_ext_held", value=held)
-    q, qd = checked(q, model.nq, "q", model), checked(qd, model.nv, "qd", model)
-    seeding = Seeding(model, parameters, q, qd, given)
+    q, qd = checked(motion.q, model.nq, "q", model), checked(motion.qd, model.nv, "qd", model)
+    seeding = Seeding(model, motion.parameters, q, qd, motion.given)
     data = [*seeding.values, *more]
     shapes = [v.shape[:-1] for v in data]
     shapes += [d.shape[:-1] if at is None else d.shape for *_, at, d in seeding.direct]
-    qdd = shaped(qdd, model.nv, "qdd", model)
+    qdd = shaped(motion.qdd, model.nv, "qdd", model)
     wrench = [] if f_ext is None else [_shaped_wrench(model, f_ext)]
     try:
         batch = np.broadcast_shapes(*shapes, *(a.shape[:-1] for a in (q, qd, qdd, *wrench)))
@@ -232,13 +244,14 @@ def run_seeded(
     values = values.reshape(count, -1) if values.size else np.empty((count, 0), kind)
     starts = np.concatenate([[_HOLDS[held]], seeding.starts])
 
-    def run(rows: Array, q: Array, qd: Array, qdd: Array, f: Array, values: Array, _m: Any, y: Array, _z: Array) -> int:
+    def run(rows: Array, *arrays: Array) -> int:  # those of a kernel of batches, the last two are results
+        q, qd, qdd, f, values, _, y, _ = arrays
         return kernel(rows, seeding.table, starts, q, qd, qdd, f, values, y)
 
     n = model.rows.shape[0] - 1
     inputs = {"q": np.broadcast_to(q, (*batch, model.nq)), "qd": qd, "qdd": qdd}
-    found = Algorithm(run, f"{len(parameters)} {n + columns}")
-    (change,) = found.evaluate(model, inputs, f_ext, threads=threads, parameters=values)
+    found = Algorithm(run, f"{len(motion.parameters)} {n + columns}")
+    (change,) = found.evaluate(model, inputs, f_ext, threads=motion.threads, parameters=values)
     return np.moveaxis(change, -2, 0), seeding
 
 
@@ -260,19 +273,10 @@ def with_direct(model: Model, seeding: Seeding, change: Array, q: Array, qd: Arr
     return change
 
 
-def _solved(
-    model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: Array,
-    given: npt.NDArray[np.bool_],
-    parameters: Sequence[Parameter],
-    f_ext: npt.ArrayLike | None,
-    held: str,
-    threads: int,
-) -> tuple[Array, Array]:
-    """Return dqdd and dtau (k, ..., nv), for accelerations that are complete."""
-    change, seeding = _inverse(model, q, qd, qdd, parameters, f_ext, held, threads, given)
+def _solved(model: Model, motion: SeededMotion) -> tuple[Array, Array]:
+    """Return dqdd and dtau (k, ..., nv), for accelerations that are complete and a mask that is there."""
+    change, seeding = _inverse(model, motion)
+    given = np.asarray(motion.given)
     acceleration, force = np.zeros_like(change), np.zeros_like(change)
     for number, what, at, data in seeding.direct:
         if at is None and what == "qdd":
@@ -281,5 +285,5 @@ def _solved(
             force[number] += data
     still = model.with_gravity(np.zeros(3))
     zero = np.zeros(model.nv)
-    answer, reaction = hybrid_dynamics(still, q, zero, zero, force - change, given, threads=threads)
+    answer, reaction = hybrid_dynamics(still, motion.q, zero, zero, force - change, given, threads=motion.threads)
     return acceleration + answer, np.where(given, change + reaction, force)
