@@ -224,6 +224,8 @@ def test_what_is_left_out_or_refused(both):
     ):
         with pytest.raises(InputError, match=words):
             model.with_body_springs(springs)
+    with pytest.raises(DescriptionError, match="spring 'shock': URDF has none"):
+        model.to_urdf()
     builder = ModelBuilder()
     one = SpatialInertia(1.0, np.zeros(3), np.eye(3))
     builder.add("a", joint=joint_types.revolute([0, 0, 1]), inertia=one)

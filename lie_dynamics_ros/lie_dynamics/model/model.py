@@ -214,7 +214,7 @@ class Model(ModelData):
         ------
         DescriptionError
             For what URDF cannot hold: joints that are none of its kinds, losses and rotors that differ between the
-            coordinates of a joint, coupled mimics; names the joint.
+            coordinates of a joint, coupled mimics, springs between bodies; names the joint or spring.
         """
         from .urdf.writer import write_urdf
 

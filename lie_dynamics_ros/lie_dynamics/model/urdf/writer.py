@@ -22,6 +22,9 @@ _KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "pris
 
 def write_urdf(model: ModelData, without_armature: bool = False) -> str:
     """Return a model as URDF; see `Model.to_urdf`."""
+    if model.body_springs:
+        name = model.body_springs[0].name
+        raise DescriptionError(f"spring {name!r}: URDF has none; with_body_springs([]) leaves them out", name=name)
     root = Element("robot", name=model.name)
     base = next(iter(model.frames))  # the inertial frame
     bodies = set(model.body_names)
