@@ -199,18 +199,18 @@ class Section:
     """A mapping in a YAML text, and what messages call it.
 
     Every method raises the error of its reader, with a message that names the place, the key, the value and what was
-    expected.
+    expected. `values` are as they stand there, `where` is the place.
     """
 
     def __init__(self, values: dict[str, Any], where: str, make_error: MakeError) -> None:
-        self._values, self.where, self._make_error = values, where, make_error
+        self.values, self.where, self._make_error = values, where, make_error
 
     def __contains__(self, key: str) -> bool:
-        return self._values.get(key) is not None
+        return self.values.get(key) is not None
 
     def names(self, key: str) -> bool:
         """Return whether a key is there, also with nothing as its value: most often one that was forgotten."""
-        return key in self._values
+        return key in self.values
 
     def refuse(self, message: str) -> NoReturn:
         """Raise, with a message that begins with the place."""
@@ -218,7 +218,7 @@ class Section:
 
     def know(self, keys: tuple[str, ...]) -> Section:
         """Refuse keys that nobody reads: most often a slip of the pen."""
-        unknown = [key for key in self._values if key not in keys]
+        unknown = [key for key in self.values if key not in keys]
         if unknown:
             self.refuse(f"unknown keys {listed(unknown)}; known are {', '.join(keys)}")
         return self
@@ -232,14 +232,14 @@ class Section:
 
     def text(self, key: str, default: str = "") -> str:
         """Return a text that is not empty, or the default."""
-        value = self._values.get(key, default)
-        if not isinstance(value, str) or (not value and key in self._values) or len(value) > MAX_NAME:
+        value = self.values.get(key, default)
+        if not isinstance(value, str) or (not value and key in self.values) or len(value) > MAX_NAME:
             self._expected(key, value, f"a text of 1 to {MAX_NAME} characters; quotes make one of a number")
         return value
 
     def boolean(self, key: str, default: bool) -> bool:
         """Return true or false."""
-        value = self._values.get(key, default)
+        value = self.values.get(key, default)
         if not isinstance(value, bool):
             self._expected(key, value, "true or false")
         return value
@@ -264,9 +264,9 @@ class Section:
         infinite : bool
             .inf and -.inf are numbers too.
         """
-        if key not in self._values and default is not None:
+        if key not in self.values and default is not None:
             return np.asarray(default, dtype=np.float64)
-        value = self._values.get(key)
+        value = self.values.get(key)
         array = _array(value)
         if array is None or (shape is not None and array.shape != shape) or not _in_range(array, infinite):
             kind = f"numbers up to {LARGEST:g}, or .inf" if infinite else f"finite numbers up to {LARGEST:g}"
@@ -275,11 +275,11 @@ class Section:
 
     def section(self, key: str, keys: tuple[str, ...]) -> Section:
         """Return the mapping at a key, whose keys are known."""
-        return self._part(f"{key} in {self.where}", self._values.get(key), keys)
+        return self._part(f"{key} in {self.where}", self.values.get(key), keys)
 
     def sections(self, key: str, name: str) -> list[Section]:
         """Return the mappings in the list at a key, called `name` 1, 2, ... and by the name that each has."""
-        entries = self._values.get(key)
+        entries = self.values.get(key)
         if entries is None:
             return []
         if not isinstance(entries, list):
@@ -293,18 +293,18 @@ class Section:
 
     def named_sections(self, key: str, name: str, keys: tuple[str, ...]) -> dict[str, Section]:
         """Return the mappings, whose keys are known, in the mapping at a key, called `name` and what leads to each."""
-        entries = self._part(f"{key} in {self.where}", self._values.get(key), None)._values
+        entries = self._part(f"{key} in {self.where}", self.values.get(key), None).values
         return {of: self._part(f"{name} {quoted(of)} in {self.where}", entry, keys) for of, entry in entries.items()}
 
     def text_or_section(self, key: str, keys: tuple[str, ...]) -> str | Section:
         """Return the text or the mapping at a key."""
-        value = self._values.get(key)
+        value = self.values.get(key)
         return self.text(key) if isinstance(value, str) else self.section(key, keys)
 
     def mapping_of_numbers(self, key: str) -> dict[str, float]:
         """Return the finite numbers of the mapping at a key, by key."""
-        part = self._part(f"{key} in {self.where}", self._values.get(key), None)
-        return {name: part.number(name) for name in part._values}
+        part = self._part(f"{key} in {self.where}", self.values.get(key), None)
+        return {name: part.number(name) for name in part.values}
 
     def _part(self, where: str, value: Any, keys: tuple[str, ...] | None) -> Section:
         if not isinstance(value, dict):
