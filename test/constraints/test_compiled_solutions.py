@@ -97,7 +97,7 @@ def test_derivatives(name, problem, rng, monkeypatch):
         return constrained_hybrid_derivatives(model, constraints, q, qd, qdd, tau, some)
 
     ours = derivatives()
-    by_singular_values(monkeypatch, "derivatives.equations")
+    by_singular_values(monkeypatch, "derivatives")
     theirs = derivatives()
     for what in ("qdd", "tau", "multipliers"):
         for along in ("dq", "dqd", "dgiven", "dparameters"):

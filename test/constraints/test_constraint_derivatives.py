@@ -22,7 +22,7 @@ from lie_dynamics_ros.lie_dynamics import (
     constrained_inverse_dynamics,
     constraint_quantities,
 )
-from lie_dynamics_ros.lie_dynamics.constraints.derivatives.equations import constraint_derivatives
+from lie_dynamics_ros.lie_dynamics.constraints.derivatives import constraint_derivatives
 from lie_dynamics_ros.lie_dynamics.constraints.inputs import read_states
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 

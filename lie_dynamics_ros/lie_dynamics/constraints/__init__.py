@@ -2,17 +2,11 @@
 
 from .assembly import Assembly, assemble, consistent_acceleration, consistent_velocity
 from .constraint_set import ConstraintSet
-from .derivatives.dynamics import (
+from .derivatives import (
+    ConstrainedDerivatives,
     constrained_forward_derivatives,
     constrained_hybrid_derivatives,
     constrained_inverse_derivatives,
-)
-from .derivatives.equations import ConstrainedDerivatives
-from .derivatives.sensitivity import (
-    ConstrainedSensitivity,
-    constrained_forward_sensitivity,
-    constrained_hybrid_sensitivity,
-    constrained_inverse_sensitivity,
 )
 from .dynamics import constrained_forward_dynamics, constrained_hybrid_dynamics, constrained_inverse_dynamics
 from .inputs import ConstrainedDynamics
@@ -27,6 +21,12 @@ from .quantities import (
     loop_wrenches,
 )
 from .resolution import Baumgarte
+from .sensitivity import (
+    ConstrainedSensitivity,
+    constrained_forward_sensitivity,
+    constrained_hybrid_sensitivity,
+    constrained_inverse_sensitivity,
+)
 
 __all__ = [
     "Assembly",

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..constraints.constraint_set import ConstraintSet
-from ..constraints.derivatives.dynamics import constrained_inverse_derivatives
-from ..constraints.derivatives.equations import constraint_derivatives
+from ..constraints.derivatives import constrained_inverse_derivatives, constraint_derivatives
 from ..constraints.dynamics import constrained_inverse_dynamics
 from ..constraints.inputs import as_mask, read_states
 from ..constraints.quantities import constraint_error, constraint_quantities

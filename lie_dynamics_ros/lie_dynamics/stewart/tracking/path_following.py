@@ -23,7 +23,7 @@ from ..solvers.kernels import newton as nk
 from ..solvers.kernels.turning import turn
 from ..solvers.memory import new_memory, read_pose
 from ..solvers.reachability import check_lengths
-from .kernels.path_following import ARRIVED, AT_SINGULARITY, follow
+from .kernels.tracker import ARRIVED, AT_SINGULARITY, follow
 
 
 class StopReason(Enum):

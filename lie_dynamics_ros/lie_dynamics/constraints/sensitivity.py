@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
-from ...dynamics.derivatives.seeding import Seeding
-from ...dynamics.derivatives.sensitivity import (
+from ..arrays import Array
+from ..dynamics.derivatives.seeding import Seeding
+from ..dynamics.derivatives.sensitivity import (
     Hold,
     Parameters,
     SeededMotion,
@@ -21,19 +21,14 @@ from ...dynamics.derivatives.sensitivity import (
     run_seeded,
     with_direct,
 )
-from ...dynamics.mass_matrix import mass_matrix
-from ...lie._arrays import flatten_batch
-from ...model.arguments import validate_model
-from ...model.configuration import require_result
-from ...model.model import Model
-from ...shown import shown
-from ..constraint_set import ConstraintSet
-from ..dynamics import ConstrainedModel
-from ..inputs import read_states
-from ..kernels.loop_sensitivity import loop_sensitivity
-from ..quantities import tables_of
-from ..resolution import Baumgarte, resolution_of
-from .equations import (
+from ..dynamics.mass_matrix import mass_matrix
+from ..lie._arrays import flatten_batch
+from ..model.arguments import validate_model
+from ..model.configuration import require_result
+from ..model.model import Model
+from ..shown import shown
+from .constraint_set import ConstraintSet
+from .derivatives import (
     LinearizedProblem,
     Terms,
     constraint_derivatives,
@@ -43,6 +38,11 @@ from .equations import (
     results_in,
     solve,
 )
+from .dynamics import ConstrainedModel
+from .inputs import read_states
+from .kernels.loop_sensitivity import loop_sensitivity
+from .quantities import tables_of
+from .resolution import Baumgarte, resolution_of
 
 
 @shown

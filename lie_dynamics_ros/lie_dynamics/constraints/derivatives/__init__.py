@@ -1,1 +1,0 @@
-"""Derivatives of dynamics under constraints."""
