@@ -10,9 +10,11 @@ from lie_dynamics_ros.lie_dynamics import (
     ClosedLoopTracker,
     ConstraintSet,
     Coupling,
+    ModelBuilder,
     consistent_velocity,
     constrained_forward_derivatives,
     constrained_forward_dynamics,
+    constrained_forward_sensitivity,
     constrained_hybrid_dynamics,
     constrained_inverse_derivatives,
     constrained_inverse_dynamics,
@@ -45,6 +47,9 @@ def evaluate():
     inverse = constrained_inverse_dynamics(
         made.model, made.constraints, moved, rates, np.ones(5), resolution="least_torque"
     )
+    none = constrained_forward_derivatives(model, constraints, *np.zeros((3, 0, model.nv)))
+    table = ModelBuilder().build()
+    still = constrained_forward_sensitivity(table, ConstraintSet(table, []), *np.zeros((3, 0)), [])
     held = constrained_inverse_derivatives(
         made.model, made.constraints, moved, rates, np.ones(5), actuated=list(made.actuated)
     )
@@ -55,6 +60,7 @@ def evaluate():
         "inverse": inverse.tau,
         "inverse slope": held.tau.dq,
         "tracked": tracked.q,
+        "of no states and no joints": np.array([*none.qdd.dq.shape, *still.qdd.shape]),
         "regular for": tracked.regular_for * tracked.certified,
         "forward": forward.qdd,
         "multipliers": forward.multipliers,

@@ -271,6 +271,8 @@ def differentiate_loop(
 def loop_derivatives(rows, loops, scalars, q, qd, qdd, force, rate_q, acceleration_q, acceleration_v, force_q):
     """Add the derivatives of all loops, for a batch, to the outputs (B, m, nv), three times, and (B, nv, nv)."""
     n = int(rows[0, N_V])
+    if q.shape[0] == 0:
+        return OK
     transforms = workspace(n + 1, 12, q[0])
     path1, path2 = workspace(1, n + 1, q[0])[0], workspace(1, n + 1, q[0])[0]
     table1, table2 = workspace(n + 1, _COLUMNS, q[0]), workspace(n + 1, _COLUMNS, q[0])

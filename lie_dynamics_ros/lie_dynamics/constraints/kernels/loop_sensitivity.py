@@ -168,6 +168,8 @@ def loop_sensitivity(loops, scalars, rows, table, starts, q, qd, qdd, f_ext, val
     `dynamics.kernels.derivatives.sensitivity`.
     """
     n, m = int(rows[0, N_V]), scalars.shape[0]
+    if n == 0 or q.shape[0] == 0:
+        return OK
     work = workspace(n + 1, COLUMNS, q[0])
     known = workspace(loops.shape[0], _LOOP_COLUMNS, q[0])
     state = np.zeros(n + 1, np.int64)
