@@ -17,7 +17,7 @@ UNTIL_HOLD = (STOPPING, STOPPED, YIELDING)
 
 
 HOLD, EFFORT, ACCELERATION, POSITION = range(4)
-"""What a joint of a simulated robot is given."""
+"""Kinds of commands to a joint of a simulated robot."""
 
 
 class HybridCommand(NamedTuple):

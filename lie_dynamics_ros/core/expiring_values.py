@@ -1,4 +1,4 @@
-"""What was received, until it is too old: a value, and the wrenches on the frames of a robot."""
+"""Received values that expire: one value, and the wrenches on the frames of a robot."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def last_link(model: Model) -> int:
 
 
 QUATERNION_TOLERANCE = 1e-2
-"""How far from 1 the norm of a quaternion in a message may be; it is normalised."""
+"""Largest deviation of a quaternion's norm from 1 in a message; it is normalised."""
 
 
 def numbers_to_matrix(numbers: Sequence[float]) -> Array:

@@ -16,7 +16,7 @@ MOST_KEPT = 1000
 
 @dataclass(frozen=True)
 class JointMatch:
-    """How the names of one message match the wanted joints.
+    """Match of the names of one message with the wanted joints.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from .arrays import Array
 
 LEGS = 6
 POSITIONS = {"m": "leg lengths", "rad": "motor angles"}
-"""What motors of legs measure, by its unit."""
+"""Quantities that motors of legs measure, by unit."""
 
 
 def said(position: float, unit: str) -> str:

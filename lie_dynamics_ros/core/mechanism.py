@@ -287,7 +287,7 @@ class MechanismFollower:
 
     @property
     def idle(self) -> tuple[IdleFreedom, ...]:
-        """What the measured joints do not determine, see the tracker."""
+        """Freedoms that the measured joints do not determine, see the tracker."""
         return self._tracker.idle
 
     @property

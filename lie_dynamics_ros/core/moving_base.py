@@ -1,4 +1,4 @@
-"""Bases that move: what carries a robot, how odometry and an IMU say that it moves, and how that pushes the joints."""
+"""Moving bases: what carries a robot, its motion by odometry and an IMU, and the joint forces by that motion."""
 
 from __future__ import annotations
 

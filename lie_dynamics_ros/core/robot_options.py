@@ -73,7 +73,7 @@ EFFORT_SETTINGS = (
     ),
     Setting("saturate_efforts", True, "Limit the outputs to the effort limits of the URDF; limiting is reported."),
 )
-"""Of nodes that command efforts."""
+"""Parameters of nodes that command efforts."""
 
 
 @dataclass(frozen=True)

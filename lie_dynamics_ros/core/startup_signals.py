@@ -13,7 +13,7 @@ WITHOUT_ROS = (
 )
 
 PREFIX = "lie_dynamics_"
-"""Of the programs that pip puts on PATH; see setup.py."""
+"""Prefix of the programs that pip puts on PATH; see setup.py."""
 
 
 def end_quietly_while_importing(programs: tuple[str, ...]) -> None:

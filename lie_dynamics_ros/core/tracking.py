@@ -17,4 +17,4 @@ KINDS = {
 """Names under which what is not answered is counted."""
 
 WITHHOLD, PUBLISH = "withhold", "publish"
-"""What may become of what is AMBIGUOUS."""
+"""Choices for answers that are AMBIGUOUS."""

@@ -20,9 +20,9 @@ from .joint_points import JointPoints
 TURN = 2.0 * np.pi
 HALF = np.pi + 1e-3
 """Positions farther apart than this are nearer by a turn [rad]. A goal half a turn away is taken as written, whatever
-noise says of the position."""
+the noise of the position."""
 LARGEST_LEAD = 0.5 * np.pi
-"""How far a joint is expected to turn by its velocity from one state to the next, at most [rad]. So a single wrong
+"""Largest turn that is expected of a velocity from one state to the next [rad]. So a single wrong
 velocity makes no turn, and joints that turn by less than 3/2 of this more than once a state are followed."""
 
 

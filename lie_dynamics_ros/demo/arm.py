@@ -43,7 +43,7 @@ class Account:
 
 @dataclass
 class ArmRecorder(Recorder):
-    """Of driver and node; states are names, positions and velocities, answers efforts.
+    """Recorder of driver and node; states are names, positions and velocities, answers efforts.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ NAMESPACE = "/control"
 
 @dataclass
 class ControlRecorder(Recorder):
-    """Of robot and controller, in simulated time; joints in model order, as they are published.
+    """Recorder of robot and controller, in simulated time; joints in model order, as they are published.
 
     States are positions (n,) [rad, m], answers efforts (n,) [N m, N], with the time since their state had come.
 
@@ -89,7 +89,7 @@ LAST_PART = 0.3
 MASS_TOLERANCE = 0.02
 """Largest relative error of the estimated payload."""
 SAME = 1e-6
-"""How far the controller's own tracking error may be from that seen from outside [rad, m]."""
+"""Largest difference of the controller's own tracking error from the one measured outside [rad, m]."""
 LATE = 0.5 / RATE
 """Largest shift of the controller's desired motion against the given one, as it measures when efforts act [s]."""
 FEWEST = 100
@@ -129,7 +129,7 @@ class ControlVerdict(Verdict):
 
 
 def judge(recorder: ControlRecorder, play: Play, starts: Sequence[int], limit: float = EXACT_LIMIT) -> ControlVerdict:
-    """Judge all acts, whose trajectories started at these time stamps [ns]; limit of the error with the exact model.
+    """Check all acts, whose trajectories started at these time stamps [ns]; limit of the error with the exact model.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def _lessons(verdict: ControlVerdict, play: Play) -> list[str]:
 
 
 TRIES = 5
-"""How often a trajectory is sent, each time four times as far ahead: a busy machine may read it too late."""
+"""Tries to send a trajectory, each four times as far ahead: a busy machine may read it too late."""
 PATIENCE = 120.0
 """Longest time for a node to change its parameters, or to report the end of a trajectory [s]: on a busy machine."""
 LOST = 2.0
@@ -408,7 +408,7 @@ def draw(verdict: ControlVerdict, play: Play, path: Path, limit: float = EXACT_L
 
 PICTURE = "control.png"
 SPREAD = 2.0
-"""How much more tracking error than in the rehearsal is let pass with a robot that is not the demo's own."""
+"""Largest tracking error over that of the rehearsal, for a robot that is not the demo's own."""
 
 
 class ControlShowcase(Showcase):
@@ -526,7 +526,7 @@ class ControlShowcase(Showcase):
         return lines[: max(1, rows)]
 
     def conclude(self, folder: Path, reported: Mapping[str, Mapping[str, str]]) -> Conclusion:
-        """Judge all acts."""
+        """Check all acts."""
         verdict = judge(self.recorder, self.play, self.director.starts, self._limit)
         draw(verdict, self.play, folder / PICTURE, self._limit)
         (exact, loaded, adapted), most = ([1e3 * x for x in values] for values in (verdict.rms, verdict.largest))

@@ -29,7 +29,7 @@ from .interruption import ShortfallError
 MASS, ROBOT_SHARE, LINK_RATIO = 1.5, 0.1, 10.0
 """Payload [kg], the largest share of the robot's mass that it may be, and its largest ratio to that of the link."""
 REACH = 0.1
-"""How far along the axis of the link's joint its centre of mass is from the origin of the link [m]."""
+"""Distance of its centre of mass from the link's origin, along the axis of the link's joint [m]."""
 RADIUS = 0.05
 """It is a ball of that radius [m]."""
 ERROR_SHARE = 0.5
@@ -114,7 +114,7 @@ class Ball:
 RANGE_SHARE, SPEED_SHARE = 0.5, 0.6
 """Shares of each joint's half range and of its speed limit that the motion uses at most."""
 HOME_SHARE = 0.4
-"""How far from the middle of its range, as a share of half of it, a joint's motion may be centred: joints of arms are
+"""Largest offset of a motion's centre from the middle of the joint's range, over half of it: joints of arms are
 often in line with each other in the middle."""
 UNBOUNDED = 100.0
 """Ranges from which on a joint counts as one without limits [rad, m]: descriptions write 1e16 for none, too."""
@@ -189,15 +189,15 @@ AHEAD, PAUSE = 0.3, 0.2
 OVERHEAD = 1.3
 """Time of an act besides its motion: parameters, `LEAD`, coming to rest [s]."""
 SHORTEST, LONGEST = 12.0, 40.0
-"""Of the whole play [s]."""
+"""Shortest and longest duration of the whole play [s]."""
 SHARES = (0.2, 0.2, 0.6)
-"""Of the acts in the play."""
+"""Shares of the acts in the play."""
 EFFORT_SHARE = 0.8
 """Share of the effort limits that the motion takes at most, payload included."""
 COMMAND_PATIENCE = 1.0
-"""How long robot and controller wait for each other before they stop [s]: the demo goes on where a machine stalls."""
+"""Longest wait of robot and controller for each other [s]: the demo goes on where a machine stalls."""
 STEP = 0.05
-"""Between points of the trajectory [s]."""
+"""Time between points of the trajectory [s]."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ assert min(SHARES) * SHORTEST - OVERHEAD >= RAMP
 # Played without ROS: whether a robot can be played is known before, with the reason.
 
 SUBSTEPS = 2
-"""Of the simulation in a period, as the node's."""
+"""Steps of the simulation in a period, as the node's."""
 
 Options = TypeVar("Options", bound=RobotOptions)
 

@@ -120,7 +120,7 @@ class Showcase(ABC):
 
     @abstractmethod
     def conclude(self, folder: Path, reported: Mapping[str, Mapping[str, str]]) -> Conclusion:
-        """Judge the recording and draw it.
+        """Check the recording and draw it.
 
         Parameters
         ----------

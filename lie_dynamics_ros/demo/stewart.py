@@ -30,7 +30,7 @@ class Estimate(Answer):
 
 @dataclass
 class StewartRecorder(Recorder):
-    """Of the simulated platform and the node; states are true poses (4, 4), answers `Estimate`.
+    """Recorder of the simulated platform and the node; states are true poses (4, 4), answers `Estimate`.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ from .processes import Children
 from .showcase import Moment, Showcase
 
 OPENED = re.compile(r"the page is at (\S+)")
-"""What the node logs once the page is open."""
+"""Log line of the node once the page is open."""
 PATIENCE = 600.0
 """Longest wait for the page [s], while the node runs: others may use the machine."""
 SAID = 10.0
@@ -212,14 +212,14 @@ START_LIMIT = 120.0
 READING_LIMIT = 1800.0
 """Longest time for that, too [s]: the first start compiles kernels, and others may use the machine."""
 STANDSTILL = 60.0
-"""How long a recording that takes longer than it should goes on without answers [s]; with them it takes its time."""
+"""Longest time without answers in a recording that takes longer than it should [s]."""
 SETTLING = 1.0
 """Time between the first answers and the recording [s]: discovery goes on, and messages come in bursts."""
 READING = 0.005
 """How long messages are taken, and then read at most [s of this process's own time]: where others have the machine most
 of the time, messages are still taken in at least half of what is left, and none is lost."""
 PRIORITY = 40
-"""Of this process while it records, where the system allows real time."""
+"""Priority of this process while it records, where the system allows real time."""
 REFRESH = 0.1
 """Time between two updates of the view [s]."""
 WINDOW = 1.0

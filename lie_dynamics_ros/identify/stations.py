@@ -79,7 +79,7 @@ POSES: dict[str, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
 
 @dataclass(frozen=True)
 class Sources:
-    """What is read of a bag.
+    """Topics of a bag that are read.
 
     Attributes
     ----------

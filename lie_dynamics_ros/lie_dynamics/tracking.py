@@ -1,4 +1,4 @@
-"""What trackers of all kinds share: statuses of samples, and what a result says.
+"""Shared parts of all trackers: statuses of samples, and the protocol of results.
 
 A tracker goes from one sample of sensors to the next along a straight line, in steps that are proven to stay regular.
 """

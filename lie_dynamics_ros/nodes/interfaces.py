@@ -44,7 +44,7 @@ COMMON = Interface(
         "~/get_transition_graph",
     ),
 )
-"""What every node opens: logging, parameters, lifecycle, simulated time, diagnostics."""
+"""Interfaces of every node: logging, parameters, lifecycle, simulated time, diagnostics."""
 
 BASE = ("imu", "odometry", "~/desired_base_acceleration", "~/carrying_accelerations")
 """Topics with the orientation and motion of a robot's base."""
@@ -195,4 +195,4 @@ INTERFACES = {
         ("~/reset",),
     ),
 }
-"""Of every node; some topics only with a parameter, or where their message package is installed."""
+"""Interfaces by node; some topics only with a parameter, or where their message package is installed."""

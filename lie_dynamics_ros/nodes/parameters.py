@@ -31,7 +31,7 @@ RULES = (
 )
 FILE_RULES = "(start): set at the start only; (unconfigured): while unconfigured. Numbers need the point: 0.0, not 0."
 WIDTH, COLUMN = 118, 42
-"""Of lines of parameter files, and where comments behind values begin."""
+"""Length of lines in parameter files, and the column of comments behind values."""
 
 
 def node_settings(node: str) -> tuple[Setting, ...]:

@@ -24,7 +24,7 @@ PLANNER = Interface(
     requests=("/computed_torque/hold", "/computed_torque/check_trajectory", "/computed_torque/plan_motion"),
     calls=("/computed_torque/follow_joint_trajectory",),
 )
-"""What a driver and a planner beside ``computed_torque`` need: to begin from, with the names of your own nodes."""
+"""Access of a driver and a planner beside ``computed_torque``: an example, to be given the names of your own nodes."""
 OTHERS = {"driver": DRIVER, "planner": PLANNER}
 
 

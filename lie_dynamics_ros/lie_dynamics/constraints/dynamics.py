@@ -224,7 +224,7 @@ def constrained_inverse_dynamics(
 
 
 class Sharing(NamedTuple):
-    """How forces are shared: which are to be found, what the others are (B, nv), and what is smallest within bounds."""
+    """Distribution of forces: those to be found, the others (B, nv), and the weights and bounds of the former."""
 
     mask: Mask
     passive: Array
@@ -481,7 +481,7 @@ def _bounds(
 
 
 class Extra(NamedTuple):
-    """What the kernel takes besides states.
+    """Inputs of the kernel besides states.
 
     Stabilisation and tolerance of the rank, A of couplings and user constraints and their values, wrenches (B, 6
     n_bodies), given accelerations and which they are; for projection the tolerance and number of steps.

@@ -18,16 +18,16 @@ JUMP = 5.0
 LITTLE = 0.1
 """Those that are used until the delay is known well, which count where there is little noise."""
 DOUBT = 25.0
-"""What the middle of all delays that may be counts beside what was seen, before noise is known: 12 times the variance
-of what accelerations lack [rad^2/s^4, m^2/s^4], as delays are spread over a period."""
+"""Weight of the prior delay, the middle of the possible range, before noise is known: 12 times the variance of the
+acceleration error [rad^2/s^4, m^2/s^4], as delays are spread over a period."""
 PRIOR = 0.25
-"""Of how many states the noise counts that is taken before any is known."""
+"""Weight of the noise that is assumed before any is known [states]."""
 MEMORY = 30.0
-"""Over how many states noise is averaged, at most."""
+"""Most states over which noise is averaged."""
 KNOWN = 20.0
-"""How many times what was seen counts as much as the middle where the delay is known well."""
+"""Weight of the measurements over that of the prior delay from which on the delay is known well."""
 FADING = 0.9
-"""What is left of what was seen with each further jump."""
+"""Factor by which earlier jumps lose weight with each further one."""
 BEYOND = 0.5
 """Largest delay of a jump beyond the period in which it lies; a longer one was a blow [periods]."""
 LONGEST = 8

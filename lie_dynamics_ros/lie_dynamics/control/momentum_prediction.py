@@ -20,7 +20,7 @@ from .passivity import armature
 from .robots import mass_matrix
 
 PREDICTION_RATE = 87.5
-"""Of learning where equations are plenty [1/s], for all entries of R: slower, pushes are forgotten too late."""
+"""Rate of learning with many equations [1/s], for all entries of R: slower, pushes are forgotten too late."""
 LARGEST_STEP = 0.5
 """Largest part of what is missed that is learned in a step: up to 0.55 the divergence falls for exact equations."""
 LONGEST = 1.0
@@ -32,7 +32,7 @@ SURPRISE = 3e-3
 REST = 0.1
 """Speed of a joint at which its equation counts half [rad/s, m/s]."""
 TIE = 0.02
-"""How much equations of joints at rest count while another joint moves, over those of joints that move."""
+"""Weight of the equations of joints at rest while another joint moves, over that of joints that move."""
 DOUBT = 1.0
 """Weight in epsilon of the square that the best fit leaves: what is shown no better than that is hardly learned."""
 LARGEST_ACCELERATION = 1e4
@@ -40,7 +40,7 @@ LARGEST_ACCELERATION = 1e4
 LIGHT_POSES = 16
 """Random ones in which the least inertia of each joint is looked for."""
 FILTER = 10.0
-"""How many times shorter than the memory the time of the filter is."""
+"""Time of the memory over that of the filter."""
 
 
 class MomentumPrediction:

@@ -13,7 +13,7 @@ from .kernels.nearest import LIMITS, WORK_ROWS, motion_bounds, nearest_within
 from .kernels.signals import APPROACH
 
 BACK = 0.02
-"""How far beyond a limit a joint is led back as fast as from farther away [rad, m]."""
+"""Distance beyond a limit from which on a joint is led back at full speed [rad, m]."""
 
 
 class MotionBounds:

@@ -14,12 +14,12 @@ from .kernels import velocity_filter as k
 
 
 class Sampling(NamedTuple):
-    """How states came.
+    """Timing of received states.
 
     Attributes
     ----------
     periods : int
-        How many, between states.
+        Number of periods between states.
     period, jitter, longest : float
         Their mean, standard deviation and largest [s]; zero for no period.
     resolution : ndarray, shape (n,)

@@ -19,7 +19,7 @@ from .kinematics import forward_kinematics, jacobian, jacobian_rate
 
 
 class Stretch(NamedTuple):
-    """How long springs are (..., s) [m], and what they pull with beyond l0, k (l - l0) [N]."""
+    """Lengths of springs (..., s) [m], and their pull beyond l0, k (l - l0) [N]."""
 
     length: Array
     pull: Array

@@ -41,7 +41,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True, eq=False)
 class Algorithm:
-    """What a public function is computed by, and what comes out: the declaration that all inputs are handled from.
+    """Declaration of a public function, from which all inputs are handled: its kernels and its results.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How many states lie side by side in a SIMD vector, and rows in a vector of columns."""
+"""Numbers of states in a SIMD vector, and of rows in a vector of columns."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ from .kernels import windows as wk
 from .sensor_noise import WINDOWS, SensorNoise, _positive
 
 TURN = 1.0
-"""How long what they leave unexplained stays the same [s], as a motion's turn does."""
+"""Time for which the unexplained part stays the same [s], as between turns of a motion."""
 LEAST = 0.1
-"""Part of what is told to be unknown that is never explained: nothing of a drive is quite constant."""
+"""Part of the given uncertainty that is never explained: nothing of a drive is quite constant."""
 OUTLYING = 3.0
 """Standard deviations from which on what is missed is no noise."""
 

@@ -284,7 +284,7 @@ def _basis(time: Array, seconds: float) -> tuple[Array, Array, Array]:
 
 
 class _Room:
-    """What limits and planes leave."""
+    """Room that limits and planes leave."""
 
     def __init__(
         self,

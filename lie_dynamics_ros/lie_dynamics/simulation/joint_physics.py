@@ -116,7 +116,7 @@ class JointPhysics:
 
     @cached_property
     def table(self) -> Array:
-        """What kernels read, shape (rows, nv); see `kernels.joint_physics`."""
+        """Input of kernels, shape (rows, nv); see `kernels.joint_physics`."""
         table = np.zeros((columns.SIZE, self.damping.size))
         if self.law is not None:
             table[: friction.SIZE] = self.law._table

@@ -41,7 +41,7 @@ PATH_MODES = ("computed_torque", "passivity_based", "adaptive")
 BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
 """By which law motions of these come to rest before a mode begins that follows no path; others by the first."""
 NOISE_SWING = 2.0
-"""How far efforts swing by steps of positions, over a step and the gain from it to efforts."""
+"""Swing of efforts by steps of positions, over a step times the gain from it to efforts."""
 THROWN = 5.0
 """Beyond this speed, over the velocity limit, a blow has thrown the robot: how efforts swing then is not checked."""
 LOST = "the loops are lost"

@@ -13,7 +13,7 @@ from ...lie_dynamics.control.kernels import drives as k
 from ...lie_dynamics.control.robots import Robot, inverse_dynamics, mass_matrix
 
 RATE = 80.0
-"""Of the filter of all terms: accelerations are found in velocities over this time [1/s]."""
+"""Rate of the filter of all terms, by which accelerations are found in velocities [1/s]."""
 NOISE = 5e-3
 """Effort that the model is off by for reasons that no term has, over the limit."""
 BEHIND = 5e-3
@@ -21,7 +21,7 @@ BEHIND = 5e-3
 APPROACH = 2.0
 """Rate at which errors of a joint fade that does follow, at least [1/s]."""
 PUSH = 1.0
-"""How fast that push grows at most, over the effort limit [1/s]."""
+"""Largest rate at which that push grows, over the effort limit [1/s]."""
 GENTLE = 1000.0
 """And at first, over the inertia that is known [rad/s^3]: a tenth of a radian per second after a hundredth."""
 GROWTH = 200.0
@@ -35,13 +35,13 @@ SWIFT, RELEASE = 10.0, 400.0
 PRIOR = np.array([0.01, 0.01, 0.01, 0.1])
 """Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit."""
 DRIFT = np.array([0.002, 0.002, 0.002, 0.03])
-"""What these change by in a second."""
+"""Their usual change in a second."""
 HIGHEST_DRIVE = np.array([0.03, 0.1, 0.1, 0.5])
-"""What these are at most."""
+"""Their largest values."""
 LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5])
-"""And at least, where no friction is known."""
+"""Their least values, where no friction is known."""
 IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3])
-"""What is not compensated of them: with the exact model less than this is found."""
+"""Parts of them that are not compensated: with the exact model less than this is found."""
 SURE = 1.0
 """Standard deviations of the reflected inertia which are not accepted."""
 NOTABLE, BODY_SHARE = 3e-4, 0.2

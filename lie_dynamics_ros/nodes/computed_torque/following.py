@@ -21,7 +21,7 @@ from .trajectories.trajectory_player import TrajectoryPlayer
 CONTACT = "contact"
 """Why the robot reacts."""
 PACES = (1.0, 1.5, 2.25, 3.4, 5.0)
-"""How much slower than there the way back may be."""
+"""Factors by which the way back may take longer than the way there."""
 
 
 class Following(Answering):

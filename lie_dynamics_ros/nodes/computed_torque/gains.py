@@ -26,22 +26,22 @@ from .tool.tool_options import ToolOptions
 USUAL_PERIOD = 0.004
 """Taken for the period until it is measured, where none is declared [s]."""
 LOOP_FILTER_TIME = 0.003
-"""Of velocities found in positions, by default [s]: at 1 kHz loops carry a third of the damping as without."""
+"""Default filter time of velocities from positions [s]: at 1 kHz loops carry a third of the damping with it."""
 STOP_RATE = 15.0
-"""Of a stop: velocities of its plan die away at this rate [1/s]."""
+"""Rate at which velocities die away in the plan of a stop [1/s]."""
 ROTOR = 1e-3
 """Reflected inertia of a rotor that is assumed where the model gives none, over the effort limit [kg m^2 / (N m)].
 
 Above the resonance of a gear it is all that feedback moves.
 """
 HEAVY_ROTOR = 0.01
-"""That which is to come to rest in time where the model gives none, besides the model's inertia."""
+"""Largest rotor that comes to rest in time where the model gives none, besides the model's inertia."""
 DRIVE_LAG = 0.003
-"""Of drives, as far as the damping of stops leaves room for it [s]."""
+"""Lag of drives for which the damping of stops leaves room [s]."""
 STOP_SHARE = 0.5
-"""Of a stop: damping over that which a lone inertia carries for critical damping by an effort that comes late."""
+"""Damping of a stop, over that which damps a lone inertia critically with a delayed effort."""
 STOP_SLOW = 16.0
-"""Of a stop: damping of slow motions over the inertia [1/s], which a low-pass holds back from fast ones."""
+"""Damping of slow motions in a stop, over the inertia [1/s]; a low-pass keeps it from fast ones."""
 STOP_FILTER = 60.0
 """Largest rate of that low-pass [1/s]."""
 STOP_PASSES = 4.0
@@ -52,11 +52,11 @@ More than 1 as rotors and lags are seldom the worst; the watch for oscillations 
 LEAST_SLOW, LEAST_FILTER = 0.35, 0.25
 """Factors below which damping of slow motions and the low-pass are not lowered."""
 STOP_SPRING, SPRING_ROOM = 11.0, 3.0
-"""Of a stop: stiffness over damping [1/s], and by what factor it is slower than the low-pass at least."""
+"""Stiffness of a stop over its damping [1/s], and the least factor by which that is slower than the low-pass."""
 GUIDE_BRAKE = 40.0
 """Largest rate at which joints that are guided by hand are slowed down before their limits [1/s]."""
 STOP_HASTE = 4.0
-"""Of a stop: by what factor velocities die away faster where a limit is near."""
+"""Factor by which velocities of a stop die away faster near a limit."""
 SLOWING = 100.0
 """Largest rate at which joints are slowed down to a speed [1/s]."""
 SPARE = 1.25
@@ -66,7 +66,7 @@ FLOOR = 0.3
 LEAST_OF_PATHS = 0.25
 """Factor below which feedback of mode computed_torque is not lowered: with less it does not follow."""
 CAP_SHARE = 0.9
-"""What part of the damping that the loop can carry is used but in stops: learning and soft limits take some, too."""
+"""Used share of the damping that the loop can carry, except in stops: learning and soft limits take some, too."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ def _largest_floor(kp: float, kd: float, rate: float, period: float, delay: floa
 
 @dataclass(frozen=True)
 class LoopReport:
-    """What the sampled loop is at a pose; each figure is found when it is requested.
+    """Figures of the sampled loop at a pose; each is computed when it is requested.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ FAR_BEHIND = 0.01
 SAGGING = 0.02
 """The same of mode adaptive: joints sag until it has found what is carried [rad, m]."""
 RUN_AHEAD = 2e-3
-"""How far ahead of its motion a joint says that known friction is less [rad, m]."""
+"""Lead of a joint over its motion that shows that the known friction is too large [rad, m]."""
 DOUBT, TRUST = 50.0, 0.5
 """Rates at which less of it is compensated then, and at which all of it again [1/s]."""
 

@@ -18,12 +18,12 @@ POSES = 48
 LEARNING_SHARE = 0.7
 """Rate of learning over that of damping: both together then have a damping ratio of 0.6."""
 LEARNING_ACCELERATION = 5.0
-"""Of the reference motion in these states [rad/s^2, m/s^2]."""
+"""Acceleration of the reference motion in these states [rad/s^2, m/s^2]."""
 SPEED = 0.5
-"""Of the reference motion in these states, over the velocity limit [1], or [rad/s, m/s] where there is none."""
+"""Its velocity, over the velocity limit [1], or [rad/s, m/s] where there is none."""
 
 UNLIMITED = 100.0
-"""Taken for much where no joint has an effort limit [N m, N]."""
+"""Large effort, taken where no joint has an effort limit [N m, N]."""
 
 
 def effort_scale(model: Model) -> Array:

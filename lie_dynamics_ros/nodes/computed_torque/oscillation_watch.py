@@ -30,7 +30,7 @@ REGAINED = 0.7
 
 @dataclass
 class OscillationState:
-    """What the watch remembers.
+    """State of the watch.
 
     Attributes
     ----------

@@ -10,13 +10,13 @@ from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.velocity_filter import velocity_noise
 
 NOISE_MEMORY = 0.2
-"""Over which time noise is looked at [s]."""
+"""Time over which noise is estimated [s]."""
 LARGEST_NOISE = 0.03
 """Standard deviation of velocities beyond which they are taken to change so fast [rad/s, m/s]."""
 PEAK_TO_PEAK = 6.0
-"""Of noise, over its standard deviation."""
+"""Peak to peak of noise, over its standard deviation."""
 STEP_TO_PEAK = 2.0
-"""Of velocities found in positions, over a step of these and what `velocity_noise` makes of it."""
+"""Peak to peak of velocities from positions, over a step of these times the factor of `velocity_noise`."""
 
 
 class SensorNoise:

@@ -30,13 +30,13 @@ REMEMBERED = 0.1
 LARGEST_OFFSET = 0.5
 """The largest of them, over the effort limit."""
 QUIET = 1e-3
-"""How far noise of sensors may make efforts of the damper swing, over the effort limit."""
+"""Largest swing of the damper's efforts by noise of sensors, over the effort limit."""
 ROUGH, COARSE_FILTER = 0.01, 20.0
 """And a step of a position those of the other damper, whose low-pass gets slower for that, but not than this [1/s]."""
 DRIVEN = 0.3
 """Speed, over the limit, from which on a joint that gets faster and faster is not taken to be heavier for that."""
 GIVING_WAY = 0.3
-"""How long a stop gives way to what touches, before it holds the robot where it is then [s]."""
+"""Time for which a stop gives way to a contact before it holds the robot where it is then [s]."""
 
 
 @dataclass

@@ -104,7 +104,7 @@ class TimedLoop(RobotCore):
 
     @property
     def _least_delay(self) -> float:
-        """Of the efforts, as far as is known without the robot [periods]."""
+        """Delay of the efforts as far as it is known without the robot [periods]."""
         options, delay = self.options, self._laws.gains.delay
         return max(options.least_delay, delay - FINENESS if delay > options.delay else 0.0)
 

@@ -32,7 +32,7 @@ from .tool.tool_options import AXES, TOOL_MODES, ToolOptions
 from .unexplained import UnexplainedAcceleration
 
 TARGETS = "targets"
-"""What refused targets are counted under."""
+"""Name under which refused targets are counted."""
 FARTHEST = 1e6
 """Beyond this positions and speeds of targets are taken for mistakes [m, rad/s, m/s]."""
 USED_SPEED = 0.5
@@ -46,7 +46,7 @@ NEARER = 0.25
 USUAL_LIMIT = 0.5
 """Taken for the error limit there where none is given [rad, m]."""
 TOOL_FIRST, LEVER = 100.0, 0.3
-"""How many times more than joint motion the tool's counts where limits hold joints; what turns count as [m/rad]."""
+"""Weight of the tool's motion over that of joints where limits hold joints, and lever of turns [m/rad]."""
 LONGEST_PERIOD = 1.0
 """Time for which the desired pose goes on at once: what is beyond was no period [s]."""
 HALF_TURN = 3.0

@@ -11,19 +11,19 @@ from ...core.arrays import Array
 from ...lie_dynamics.arrays import Mask
 
 HEAVIEST_UNTOLD = 0.03
-"""The largest, over the effort limit [kg m^2 / (N m)]."""
+"""Largest additional inertia, over the effort limit [kg m^2 / (N m)]."""
 FIRST_PART = 0.1
-"""What it grows from, over the inertia that is known."""
+"""Its first value, over the known inertia."""
 INERTIA_GROWTH = 30.0
 """Rate at which it grows [1/s]."""
 ERROR_FADING = 6.0
 """Rate at which errors of velocities fade that are left to themselves [1/s]."""
 NO_ERROR = 3e-3
-"""Error of a velocity that is nothing [rad/s, m/s]."""
+"""Error of a velocity that is ignored [rad/s, m/s]."""
 TURNS_WITHIN = 6.0
-"""How long an error has to keep its sign, over the time by which efforts are late: what is faster is fed by gains."""
+"""Least time for which an error keeps its sign, over the delay of efforts: gains that are too high feed faster ones."""
 EASED_PART = 0.25
-"""What is left of it where a joint is found to oscillate."""
+"""Factor that lowers it where a joint oscillates."""
 EASED_RISE = 1.0
 """Rate at which it may be more again then [1/s]."""
 SWING_PERSISTS = 0.7

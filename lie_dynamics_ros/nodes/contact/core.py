@@ -115,7 +115,7 @@ class ContactOptions(RobotOptions):
 # A payload from two motions, without and with it.
 
 MOST_SECONDS = 120.0
-"""Of a recording [s]; what comes later is left out."""
+"""Longest recording [s]; what comes later is left out."""
 SHORTEST = 2.0
 """Below which a recording is none [s]."""
 HOLE = 0.1

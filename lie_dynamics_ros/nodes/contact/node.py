@@ -39,7 +39,7 @@ from .core import (
 # Services that identify a payload.
 
 LOOK_PERIOD = 0.1
-"""How often the executor looks for a payload that was found [s]."""
+"""Period at which the executor looks for a payload that was found [s]."""
 
 
 class PayloadServices:
@@ -157,7 +157,7 @@ class ContactNode(RobotNode[ContactCore]):
     # Messages.
 
     def publish(self, core: ContactCore, answer: ContactAnswer | None, stamp: Time) -> None:
-        """Publish contacts first, as reactions wait for them; the rest with every state, wrenches while heard."""
+        """Publish contacts first, as reactions wait for them; the rest with every state, wrenches if subscribed to."""
         if answer is None:
             return
         found = answer.found

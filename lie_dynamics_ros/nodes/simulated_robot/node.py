@@ -156,7 +156,7 @@ class LockStep:
 
 
 MOST_AT_ONCE = 10
-"""How many states the simulation catches up when it is late; what is beyond is lost time."""
+"""Most states that a late simulation catches up; the rest is lost time."""
 
 
 class CommandLog:
@@ -208,7 +208,7 @@ class CommandLog:
 
 
 class _StateMessages:
-    """What is published of a robot; its numbers are written through arrays."""
+    """Messages of a robot's state; their numbers are written through arrays."""
 
     def __init__(self, names: Sequence[str], with_effort: bool) -> None:
         zeros = [0.0] * len(names)

@@ -107,7 +107,7 @@ SETTINGS = (
 
 
 class _Setup:
-    """What a configured node works with: the platform, names of legs, random numbers, messages."""
+    """Parts of a configured node: the platform, names of legs, random numbers, messages."""
 
     def __init__(self, platform: Platform, settings: Mapping[str, Any]) -> None:
         self.platform, self.mapping = platform, JointMapping(legs_of(settings))

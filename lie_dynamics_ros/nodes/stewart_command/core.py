@@ -30,7 +30,7 @@ from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
 from .targets import State, Target, Ways
 
 STEPS = 150
-"""Of the grid along a path."""
+"""Steps of the grid along a path."""
 WASHOUT = "washout_"
 """Begins the names of parameters of the washout; the rest is what `ClassicalWashout` calls them."""
 

@@ -116,17 +116,17 @@ class CueingInput:
 
 
 RIDE_PERIOD, RIDE_AHEAD = 0.01, 0.05
-"""Of the filters [s], and of the same filters looking ahead."""
+"""Periods of the filters [s], and of the same filters looking ahead."""
 RIDE_HORIZON = 0.6
-"""How far motions look ahead [s]: longer than stops take."""
+"""Horizon of motions [s]: longer than stops take."""
 CATCH_UP = (0.04, 0.1, 0.3)
 """Times in which the platform comes to where the filters are [s]."""
 RIDE_STEPS = 80
-"""Of the grid along a path of a ride."""
+"""Steps of the grid along a path of a ride."""
 LEAN = 0.02
 """Largest angle between the vertical and the z axis of the tool in the neutral pose [rad]."""
 RIDE_AGAIN = 0.1
-"""After which a ride that was refused is planned anew [s]."""
+"""Time after which a refused ride is planned anew [s]."""
 HELD_UP = 0.3
 """Longest time that filters make good [s]."""
 

@@ -33,15 +33,15 @@ from .core import PoseCore, StewartPoseOptions, any_pose, level_pose
 # Legs are not accepted merely because they agree again with an estimate that has become vague meanwhile.
 
 LATEST = 50_000_000
-"""How much older than what was answered before lengths may be [ns]."""
+"""Largest age of lengths over that of the last answer [ns]."""
 READINGS_KEPT = 1000
 """Readings of the IMU that wait for lengths, at most."""
 BELIEVED_AFTER = 20
 """Readings of each leg without a fault after which an estimate that was lost is accepted."""
 TOGETHER = 3
-"""So many sensors that disagree at once speak against the motion, or against all, and against none of them."""
+"""Number of sensors that disagree at once from which on none is excluded: the motion, or all, are at fault."""
 WILD = 3
-"""A leg that jumped so often while it was suspected is no longer off by something that stays."""
+"""Jumps of an excluded leg after which its deviation no longer counts as permanent."""
 SHARP, FAR = 10.0, 5.0
 """Standard deviations: of how far a leg is off to be recorded, and of a jump back to fit that."""
 
@@ -49,9 +49,9 @@ SHARP, FAR = 10.0, 5.0
 class ReacquisitionGate:
     """Deviations of legs that disagree, and those excluded since the estimate was lost.
 
-    Six lengths alone fit a pose, right or wrong. So a leg that was off by something that stays, as after a slip, would
-    be believed as soon as nothing speaks against it any more. It is suspected until it jumps back by as much as it was
-    off, or has jumped so often that it was off by nothing that stays.
+    Six lengths alone fit a pose, right or wrong. So a leg with a permanent deviation, as after a slip, would be
+    accepted as soon as nothing contradicts it any more. It stays excluded until it jumps back by as much as it was off,
+    or has jumped so often that its deviation is not permanent.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class ReacquisitionGate:
     def __init__(self, platform: PointJointed, noise: Array) -> None:
         self._platform, self.noise = platform, noise
         self._off: dict[int, tuple[float, float]] = {}  # how far a leg is off [m], and the variance of that
-        self._jumps: dict[int, int] = {}  # of each suspect
+        self._jumps: dict[int, int] = {}  # of each excluded leg
 
     @property
     def legs(self) -> tuple[int, ...]:
-        """Indices of the legs that are suspected."""
+        """Indices of the excluded legs."""
         return tuple(self._jumps)
 
     def watch(self, fused: FusedPose, state: LegState, out: list[int]) -> None:
@@ -80,7 +80,7 @@ class ReacquisitionGate:
                 self._off[leg] = (0.0, 0.0) if back else (off, variance)
 
     def lose(self, legs: list[int]) -> None:
-        """Suspect legs that were left out as the estimate was lost, but for those that were off no more."""
+        """Exclude legs that were left out as the estimate was lost, except those that had returned."""
         for leg in legs:
             if self._off.get(leg) != (0.0, 0.0):
                 self._jumps.setdefault(leg, 0)
@@ -121,7 +121,7 @@ class ReacquisitionGate:
         return [(leg, (float(off[leg]), float(variances[leg]))) for leg in legs if np.isfinite(state.lengths[leg])]
 
 
-# When sensors were heard, and what they read before there is an estimate.
+# Times of the last readings of sensors, and readings from before there is an estimate.
 
 SILENT = 100_000_000
 """A sensor of which nothing has come for so long, and for three of its periods, is reported as silent [ns]."""
@@ -130,7 +130,7 @@ LONGEST_START = 1_000_000_000
 
 
 class SensorTimes:
-    """When each of some sensors was last heard, and up to when all of them.
+    """Time of the last reading of each sensor, and the time up to which all have been read.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class SensorTimes:
         self._behind = 0  # states in a row that were too late
 
     def forget_readings(self) -> None:
-        """Forget what was read: an estimate begins from what is heard from now on."""
+        """Forget all readings: an estimate begins from those that come from now on."""
         self._known = np.full(len(self._names), np.nan)
 
     def check(self, stamp: int) -> int:

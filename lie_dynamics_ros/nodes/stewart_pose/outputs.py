@@ -36,7 +36,7 @@ except ImportError:
     Marker = MarkerArray = None
 
 LIFETIME = 1.0
-"""How long RViz shows a marker that is not published again [s]: a platform that is not tracked vanishes."""
+"""Time for which RViz shows a marker that is not published again [s]: an untracked platform vanishes."""
 LEG_SHARE, JOINT_SHARE, OUTLINE_SHARE = 0.04, 0.12, 0.03
 """Width of legs, size of joints, and width of the outline, as shares of the platform's radius."""
 

@@ -32,7 +32,7 @@ class ViewOptions:
     Attributes
     ----------
     stale_after : float
-        Age from which on what was heard is stale [s].
+        Age from which on values are stale [s].
     trace_time : float
         How far back efforts are drawn [s].
     covariance_scale : float
@@ -60,7 +60,7 @@ class _Numbers:
 
 
 class _HeardRobot:
-    """A robot, and what was heard of its joints.
+    """A robot, and the last values of its joints.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class _HeardRobot:
 
 @dataclass(eq=False)
 class _Heard:
-    """What was heard besides a robot's joints, each with its time [s]."""
+    """Last messages besides a robot's joints, each with its time [s]."""
 
     pose: tuple[float, Array, Array] | None = None
     word: tuple[float, int, str] | None = None
@@ -181,15 +181,15 @@ class ViewerCore:
         self._heard = _Heard()
 
     def forget(self) -> None:
-        """Forget all that was heard; the robot stays."""
+        """Forget all messages; the robot stays."""
         self._heard = _Heard()
         self.use(None if self._robot is None else self._robot.robot)
 
     def use(self, robot: Robot | None) -> None:
-        """Show this robot from now on, of which nothing has been heard yet."""
+        """Show this robot from now on, of which nothing has been received yet."""
         self._robot = None if robot is None else _HeardRobot(robot)
 
-    # What is heard.
+    # Messages.
 
     def take_states(self, names: Sequence[str], position: Sequence[float], effort: Sequence[float], now: float) -> None:
         """Take positions, and efforts where there are any."""
@@ -231,7 +231,7 @@ class ViewerCore:
         self._heard.touching = now, touching
 
     def take_report(self, name: str, level: int, message: str, now: float) -> None:
-        """Take a diagnostic report; where there are too many nodes, the one heard longest ago goes."""
+        """Take a diagnostic report; where there are too many nodes, the one received longest ago goes."""
         self._heard.reports[name] = now, min(max(level, GOOD), BAD), message
         if len(self._heard.reports) > MOST_REPORTS:
             del self._heard.reports[min(self._heard.reports, key=lambda name: self._heard.reports[name][0])]

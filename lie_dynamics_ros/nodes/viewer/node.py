@@ -49,7 +49,7 @@ FORMATS = ("stl", "obj", "ply", "dae")
 MAX_SIZE = 64 * 2**20
 """Largest file [bytes]."""
 MOST_FACES = 100_000
-"""Of a larger mesh, or a larger part of one colour, the convex hull is drawn."""
+"""Faces of a mesh, or of a part of one colour, beyond which its convex hull is drawn."""
 
 
 class MeshReader:

@@ -27,7 +27,7 @@ from .picture import BAD, DOUBTFUL, GOOD, LARGEST, ContactView, Effort, Picture,
 # The last minute of motion as a file that viser's client plays, with a time line, in a page of its own.
 
 LENGTH = 60.0
-"""How far back the replay goes [s]."""
+"""Length of the replay [s]."""
 SPACING = 0.04
 """Shortest time between two remembered pictures [s]."""
 PATH = "/last_minute.viser"
@@ -219,7 +219,7 @@ LEVELS = ((43, 138, 62), (230, 119, 0), RED)
 CAMERA = np.array([0.65, -0.57, 0.37])
 """Position of the camera, from the middle of what is reached, over the diameter of that."""
 ASIDE = 0.15 * np.array([-CAMERA[1], CAMERA[0], 0.0])
-"""How far beside the middle the camera looks, for the panel covers the right side of the page."""
+"""Offset of the camera's target from the middle: the panel covers the right side of the page."""
 REACH_POSES = 32
 """Random poses whose bounds the camera shows."""
 FLOOR_SIZES = 6.0

@@ -1,4 +1,4 @@
-"""Content of the page at one moment, as values: a robot and its shapes, what moves, what is told beside the scene."""
+"""Content of the page at one moment, as values: a robot and its shapes, what moves, and the texts beside the scene."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Joint states into arrays: position and velocity by joint, with nothing in them that is no number but NaN.
 
 IMPLAUSIBLE = "implausible"
-"""What states that no motion explains are counted under."""
+"""Name under which states that no motion explains are counted."""
 
 
 class StateFields:

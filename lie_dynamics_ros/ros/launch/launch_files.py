@@ -152,7 +152,7 @@ _SETTINGS = {
     "boolean_strings_to_number": "true",
     "remove_suffix_from_strings": "true",
 }
-"""Of the streamer; it reads all of them."""
+"""Settings of the streamer, which reads all of them."""
 _COLORS = ("#1f77b4", "#d62728", "#1ac938", "#ff7f0e", "#f14cc1", "#9467bd", "#17becf", "#bcbd22")
 
 

@@ -258,7 +258,7 @@ MODEL_SOURCE_SETTINGS = (
         high=1e6,
     ),
 )
-"""What of a description becomes the model."""
+"""Parameters of what a description becomes as a model."""
 
 
 def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> Model:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P")
 KEYS = (b"base_points", b"platform_points", b"semi_regular")
-"""Of which the file of a platform has one at least."""
+"""Keys of which the file of a platform has at least one."""
 
 PLATFORM_SETTINGS = (
     Setting(

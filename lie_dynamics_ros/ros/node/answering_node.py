@@ -45,9 +45,9 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     """
 
     STATES = "state"
-    """What the states are to this node, for the diagnostics."""
+    """Name of the states in the diagnostics."""
     QUALITY = qos.STREAM_INPUT
-    """Of their topic."""
+    """Quality of service of their topic."""
 
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
         self.core: Core | None = None

@@ -56,7 +56,7 @@ DESCRIPTION_SETTINGS = (
 )
 
 POLL = 0.01
-"""How often a configure transition looks for a message, and the executor for a robot that is ready [s]."""
+"""Period at which a configure transition looks for a message, and the executor for a robot that is ready [s]."""
 BEING_READ = "the robot description is being read"
 """Diagnostics meanwhile."""
 SMALLEST_TEXT = 9

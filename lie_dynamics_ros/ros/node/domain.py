@@ -13,7 +13,7 @@ FIRST, LAST = 1, 101
 """Domains whose ports stay below those that Linux gives to outgoing connections."""
 
 PARTICIPANT_OFFSETS = range(10, 249)
-"""Of the ports of all participants of a domain, two each, from its first port."""
+"""Offsets of the ports of all participants from the first port of their domain, two each."""
 
 PROFILE, QUICK_DISCOVERY = (Path(__file__).with_name(f"{name}.xml") for name in ("profile", "quick_discovery"))
 

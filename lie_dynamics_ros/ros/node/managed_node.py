@@ -92,7 +92,7 @@ LAST_ANSWERS, LAST_WORDS = 1.0, 0.2
 
 
 class Closable(Protocol):
-    """What has to be closed at the end."""
+    """An object that has to be closed at the end."""
 
     def close(self) -> None:
         """End it."""

@@ -23,7 +23,7 @@ from .output import Output
 # The joints that effort controllers expect: their messages have no names, and one of another size deactivates them.
 
 PARAMETER = "joints"
-"""Of the controllers of ros2_control; names that are no joints, as for other nodes, count for nothing."""
+"""Parameter of ros2_control's controllers that names their joints; other names are ignored."""
 MOST_ASKED = 10
 """Most subscribers that are asked; no robot has more controllers on one topic."""
 
@@ -102,7 +102,7 @@ class JointOutput(Output, ABC):
 
     TYPE: type
     RUNS = 1
-    """How many numbers there are for each joint."""
+    """Numbers for each joint."""
 
     def __init__(self, node: Node, topic: str) -> None:
         super().__init__(node, self.TYPE, topic)

@@ -250,7 +250,7 @@ def _pose_message(base: str, place: Sequence[float], covariance: Sequence[float]
 # Travel left on each axis of a platform: in diagnostics, and as an answer of a service.
 
 TRAVEL_ACCURACY = 1e-4
-"""How exactly ends of ways are looked for in mechanisms [m, rad]."""
+"""Accuracy of the ends of travel in mechanisms [m, rad]."""
 CLOSER_LOOKS = 3
 """Closer looks: right to 0.04 mm and 0.1 mrad."""
 Way = Callable[["Sequence[str]"], TravelLeft]

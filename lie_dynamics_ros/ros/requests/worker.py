@@ -73,7 +73,7 @@ class Background:
 
 
 SWITCH_INTERVAL = 5e-4
-"""How long a thread may keep another waiting for the interpreter [s]; Python's own 5 ms would show in a stream."""
+"""Longest wait of a thread for the interpreter [s]; Python's own 5 ms would show in a stream."""
 
 
 class Worker:

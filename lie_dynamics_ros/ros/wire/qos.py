@@ -32,7 +32,7 @@ EVENT_INPUT = _latest(10, ReliabilityPolicy.BEST_EFFORT)
 """Inputs of which several count, such as wrenches at different frames."""
 
 REQUESTS = _latest(100, ReliabilityPolicy.RELIABLE)
-"""Of an action, whose requests and results come in bursts: what does not fit into a queue is never answered."""
+"""Queues of an action, whose requests and results come in bursts: what a queue cannot hold is never answered."""
 
 OUTPUT = _latest(1, ReliabilityPolicy.RELIABLE)
 

@@ -107,7 +107,7 @@ READ_STAMP = struct.Struct("<iI")
 SMALLEST_STATE = HEAD + READ_STAMP.size + 5 * 4
 """Bytes of a state that holds nothing: the time stamp, and how long frame, names and three arrays are."""
 LAYOUTS = 8
-"""How many layouts are kept: as many publishers may share the topic."""
+"""Layouts that are kept: as many publishers may share the topic."""
 
 
 class StateLayout:

@@ -53,7 +53,7 @@ class ClosedMotion:
 
     @property
     def freedoms(self) -> int:
-        """How many the mechanism has."""
+        """Number of freedoms of the mechanism."""
         return int(self._free.shape[1])
 
     def held_by(self, places: npt.NDArray[np.intp]) -> int:
@@ -225,7 +225,7 @@ class TrackedState:
 
     @property
     def sensor_residuals(self) -> Array:
-        """What is left of the sample less `q` (k,) [rad, m]; zero where sensors are not redundant."""
+        """Sample less `q` (k,) [rad, m]; zero where sensors are not redundant."""
         return self.measured - self.q[self._setup.positions]
 
     def rates(self, measured: npt.ArrayLike) -> Array:

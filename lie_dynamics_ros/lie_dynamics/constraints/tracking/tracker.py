@@ -131,7 +131,7 @@ _CLOSED = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class _Hold:
-    """How undetermined freedoms are held, from one closed configuration on.
+    """Undetermined freedoms as they are held, from one closed configuration on.
 
     Attributes
     ----------
@@ -289,12 +289,12 @@ class ClosedLoopTracker:
 
     @property
     def idle(self) -> tuple[IdleFreedom, ...]:
-        """What the measured joints do not determine, and how it is held (doc/closed_loop_tracking.md)."""
+        """Freedoms that measured joints do not determine, and how they are held (doc/closed_loop_tracking.md)."""
         return self.setup.idle
 
     @property
     def freedoms(self) -> int:
-        """How many freedoms the mechanism has, without idle ones."""
+        """Number of freedoms of the mechanism, without idle ones."""
         return self._hold.freedoms
 
     @property
@@ -304,7 +304,7 @@ class ClosedLoopTracker:
 
     @property
     def uncertainty(self) -> float:
-        """How far, in the time that it takes at ``max_speed`` [s], the truth may be from the last certified `q`."""
+        """Bound of the distance to the last certified `q`, as the time that it takes at ``max_speed`` [s]."""
         return float(self._memory[tk.BLUR])
 
     @property

@@ -19,22 +19,22 @@ FEWEST = 6
 LATEST = 2
 """Longest delay of efforts [periods]; halves of them, too."""
 FAST = 0.5
-"""Least speed of a joint that is suspected, over its limit."""
+"""Least speed of a joint that is tested, over its limit."""
 SHARES = (-1.4, -0.4)
-"""What share of the efforts a reversed joint moves by: with the inertia of its drive, which few models know, less."""
+"""Motion of a reversed joint over that by its efforts: less with the inertia of its drive, which few models have."""
 UNLIKE = 0.05
-"""How much of the motion's variance those efforts may leave."""
+"""Largest part of the motion's variance that those efforts leave unexplained."""
 APART = 0.5
-"""How much may be in the motion besides, as friction and a payload, over those efforts."""
+"""Largest other part of the motion, by friction or a payload, over that by those efforts."""
 LEAST = 0.02
 """Least standard deviation of efforts that count, over their limit, or [N m, N] where there is none."""
 TRIED = 6
 """Motions of a joint on trial that are looked at."""
 FREED = (0.6, 1.6)
-"""How much of its efforts' share a reversed joint loses when it is let go; with others it has the other sign."""
+"""Change of motion of a reversed joint when it is let go, over its efforts' share; other joints: the other sign."""
 
 STEADY = 0.25
-"""How much what is left may change meanwhile, over that share."""
+"""Largest change of the remaining motion meanwhile, over that share."""
 
 
 class _Trial(NamedTuple):

@@ -12,13 +12,13 @@ KEPT = 15
 REMEMBERED = 60
 """Periods among which long ones are looked for."""
 SINGLE = 3
-"""So many long ones of these move nothing."""
+"""Number of long ones among these that changes nothing."""
 BORNE = 2.0
-"""How many times the period that gains suit others may be."""
+"""Longest tolerated period, over the period that gains suit."""
 CALM = 240
 """Samples without long periods after which they are forgotten."""
 FEWEST = 5
-"""Below which nothing is said."""
+"""Fewest samples of a result."""
 EVERY = 4
 """Samples between two looks."""
 LARGEST_DELAY = 8.0

@@ -58,7 +58,7 @@ PASSED: dict[str, tuple[str, ...]] = {
     "dynamics": (),
     "mimic": (),
 }
-"""Of the elements that are named here, those which are neither read nor passed are strangers, and kept to be named."""
+"""Elements known here that are neither read nor passed over: they are reported by name."""
 
 
 def read_sdf_element(source: str | bytes, origin: str) -> tuple[Element, tuple[int, int]]:

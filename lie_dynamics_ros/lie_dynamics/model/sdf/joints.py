@@ -83,7 +83,7 @@ class SdfJoint:
 
     @property
     def cosine(self) -> float:
-        """Of the angle between two axes."""
+        """Cosine of the angle between the two axes."""
         return float(self.axes[0].direction @ self.axes[1].direction)
 
     @property
@@ -98,7 +98,7 @@ class SdfJoint:
 
 
 _NO_LIMIT = 1e16
-"""What a limit is in old versions where there is none."""
+"""Limit that old versions write for none."""
 _MODEL_AXES_UNTIL = (1, 4)
 """Last version in which axes are in the model frame by default."""
 

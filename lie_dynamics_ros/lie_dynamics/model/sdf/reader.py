@@ -35,7 +35,7 @@ MOST = 200
 DEEPEST = 20
 """Included files that may lie in each other."""
 _KINDS = {"screw": "helical", "ball": "spherical", "revolute2": "universal"}
-"""What joints are called in `description`, where their names differ."""
+"""Joint types whose names differ in `description`."""
 
 
 @dataclass(eq=False)

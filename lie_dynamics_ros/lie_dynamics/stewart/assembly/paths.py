@@ -1,4 +1,4 @@
-"""All complex poses of a Stewart platform by tracking paths from a start system; no judgement on doubtful ends."""
+"""All complex poses of a Stewart platform by tracking paths from a start system; doubtful ends are left open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .classes import Placement, StartSystem
 from .kernels.paths import ARRIVED, CONDITION, track_all
 
 Tolerances = tuple[float, float, float]
-"""Of the predictor and of its corrections, and the condition number above which an end is doubtful."""
+"""Tolerances of predictor and corrections, and the condition number above which an end is doubtful."""
 
 #: Tolerances of the predictor and of its corrections: usual, and for paths that went wrong. They are for sides of like
 #: size, and become smaller with the smaller side where that is below the third number.

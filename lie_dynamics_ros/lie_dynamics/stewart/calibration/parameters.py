@@ -44,7 +44,7 @@ class Parameters:
 
     @property
     def count(self) -> int:
-        """How many parameters there are."""
+        """Number of parameters."""
         return len(self.legs) * (7 if self.gain_length is None else 8)
 
     @cached_property
@@ -56,7 +56,7 @@ class Parameters:
 
     @cached_property
     def units(self) -> Array:
-        """What each parameter is multiplied by to be one of its own unit: 1, for gains 1 / gain length, (count,)."""
+        """Factors that take parameters to their own units (count,): 1, for gains 1 / gain length."""
         units = np.ones(self.count)
         if self.gain_length is not None:
             units[7 * len(self.legs) :] /= self.gain_length

@@ -107,7 +107,7 @@ class PosePath:
 
     @property
     def length(self) -> float:
-        """Of the parameter: of a path with times its duration [s]."""
+        """Range of the parameter: the duration of a path with times [s]."""
         return float(self.knots[-1] - self.knots[0])
 
     def head(self, s: float) -> PosePath:

@@ -246,7 +246,7 @@ Indices = npt.NDArray[np.intp]
 STEPS, LEAST_OF_SEGMENT = 300, 8
 """Steps of the grid along a path, and fewest of a segment."""
 FINER = (1, 4, 16)
-"""How many times as many are tried where limits are not kept between them."""
+"""Factors of the number of steps, tried in turn where limits are exceeded between steps."""
 SPARE, KEPT, LEAST_SPARE = 3e-3, 1e-3, 1e-4
 """Part of each limit left for what happens between the steps, what must be left of it there, and the least to leave."""
 ROUNDS, LOCAL_ROUNDS = 14, 6

@@ -84,7 +84,7 @@ class PathSamples:
 
     @property
     def lengths(self) -> Array:
-        """Of the legs (k, 6) [m]."""
+        """Lengths of the legs (k, 6) [m]."""
         return self.table[:, legs.LENGTHS : legs.SLOPE]
 
     @property
@@ -99,7 +99,7 @@ class PathSamples:
 
     @property
     def determinant(self) -> Array:
-        """Of the leg Jacobian (k,)."""
+        """Determinant of the leg Jacobian (k,)."""
         return self.table[:, legs.DETERMINANT]
 
     @property

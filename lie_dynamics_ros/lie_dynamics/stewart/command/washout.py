@@ -38,7 +38,7 @@ class WashoutMotion(NamedTuple):
 
 
 class WashoutState(NamedTuple):
-    """Of the filters: immutable, and the same for filters of another period.
+    """State of the filters: immutable, and the same for filters of another period.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class ClassicalWashout:
 
     @property
     def motion(self) -> WashoutMotion:
-        """Of the cab now."""
+        """Motion of the cab now."""
         found = self._steps(np.empty((0, 3)), np.empty((0, 3)))
         return WashoutMotion(*(field[0] for field in found))
 

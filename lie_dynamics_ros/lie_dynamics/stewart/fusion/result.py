@@ -70,7 +70,7 @@ class FusedPose:
 
     @property
     def covariance(self) -> Array:
-        """Of the small rotation about the axes of {N} and the displacement of {B}'s origin, (6, 6) [rad, m]."""
+        """Covariance of the small rotation about the axes of {N} and of {B}'s displacement (6, 6) [rad, m]."""
         return self.error_covariance[:6, :6].copy()
 
     @property

@@ -112,7 +112,7 @@ def _follow_lengths(truth: Array, note: Note) -> npt.NDArray[np.bool_]:
 
 
 def count_steps(targets: int) -> int:
-    """How often `run_basins` calls ``note``."""
+    """Return the number of calls of ``note`` by `run_basins`."""
     return len(GUESSES) * len(METHODS) * -(-targets // _CHUNK) + PATH_STEPS + 1
 
 

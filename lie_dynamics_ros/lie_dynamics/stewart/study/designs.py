@@ -1,4 +1,4 @@
-"""How the geometry of a platform changes the choice of the solver: the question that the paper leaves open.
+"""Best solver by the geometry of a platform: the question that the paper leaves open.
 
 Platforms of one base radius, 30 cm. Targets lie within 15 cm and 30 degrees of the home pose, guesses within twice as
 much, which is what separates the solvers. Solvers run with the middle of the paper's settings. Each design is seen by
@@ -84,5 +84,5 @@ def run_designs(targets: int = 1000, note: Note = lambda text: None) -> list[Des
 
 
 def count_design_steps() -> int:
-    """How often `run_designs` calls ``note``."""
+    """Return the number of calls of ``note`` by `run_designs`."""
     return len(DESIGNS) * len(METHODS)

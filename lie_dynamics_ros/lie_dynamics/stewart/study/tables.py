@@ -110,6 +110,6 @@ def run_other_readings(note: Note = lambda text: None) -> list[Row]:
 
 
 def count_steps(readings: bool) -> int:
-    """How often `run_tables`, and `run_other_readings` too, call ``note``."""
+    """Return the number of calls of ``note`` by `run_tables`, and with ``readings`` by `run_other_readings` too."""
     rows = len(paper.TABLE_2) + len(paper.TABLE_3) + (len(OTHER_READINGS) if readings else 0)
     return rows * len(paper.STATES)

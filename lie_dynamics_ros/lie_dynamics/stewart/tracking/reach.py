@@ -36,7 +36,7 @@ class Anchor:
 
 @dataclass(frozen=True)
 class TwistBall:
-    """What can be reached from an anchor: a pose (4, 4), how far from its origin [m], by which angle [rad]."""
+    """Poses within reach of an anchor (4, 4): largest distance of the origin [m], and largest angle [rad]."""
 
     pose: Array
     reach: float

@@ -45,7 +45,7 @@ out.write(pickle.dumps((error, found)))
 out.close()
 """
 PLANNED_SHARE = 0.98
-"""Of limits that a planned motion uses: between its points it is not quite what was planned."""
+"""Share of limits that a planned motion uses: between its points it is not quite what was planned."""
 
 
 class PlanService:

@@ -9,7 +9,7 @@ from ....lie_dynamics.control import largest_period
 from .tool_options import ToolOptions
 
 USED_FREQUENCY = 0.9
-"""What part of the frequencies that the loop can carry mode impedance uses: soft limits take some, too."""
+"""Share of the frequencies that the loop can carry, as mode impedance uses it: soft limits take some, too."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from .trajectory_player import TrajectoryPlayer
 SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = 0, -1, -2, -3
 PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -4, -5
 UNBOUNDED = -1.0
-"""What a tolerance is given as that is to have no bound."""
+"""Tolerance that stands for no bound."""
 
 
 TAKEN_OVER = "a later trajectory has taken over its joints"
@@ -34,7 +34,7 @@ class GoalError(MessageError):
 
 
 class Tolerance(NamedTuple):
-    """Of one joint, as a goal gives it: 0 for the default, -1 for no bound [rad, m and rates]."""
+    """Tolerances of one joint, as a goal gives them: 0 for the default, -1 for no bound [rad, m and rates]."""
 
     name: str
     position: float

@@ -34,7 +34,7 @@ JUDGEMENTS = ("reject", "slow_down", "accept")
 TIMED = ("velocity", "acceleration", "deceleration", "jerk", "effort")
 """Kinds of limits that a slower motion may keep."""
 STRETCHES = (1.0, 1.5, 2.25, 3.4, 5.0, 7.5)
-"""How many times as long a way to rest may take, the first that keeps the limits."""
+"""Factors on the time of a way to rest; the first one that keeps the limits is used."""
 ENOUGH = 1.005
 """Largest value over its limit on the way to rest with which the shorter way is taken: paths may be at a limit."""
 FEEDBACK = 0.03

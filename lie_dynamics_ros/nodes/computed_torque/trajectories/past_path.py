@@ -10,11 +10,11 @@ from ....core.arrays import Array
 from ....core.joint_points import JointPoints
 
 STEP = 0.005
-"""Of motion between kept positions [s]."""
+"""Time of motion between kept positions [s]."""
 MOVING = 1e-3
 """Speed of a joint from which on time counts as that of motion [rad/s, m/s]."""
 PARTS = 8
-"""Of a way back, between whose ends there are polynomials."""
+"""Pieces of a way back, one polynomial each."""
 
 
 class PastPath:
