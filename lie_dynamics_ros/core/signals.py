@@ -16,8 +16,8 @@ from typing import Any
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 ONE_WISH = 1.0
-"""Signals within this time after the first are the same wish [s]: a supervisor tells launch and the nodes to end, and
-launch tells the nodes too. What a node has to say at its end must not be lost by that."""
+"""Signals within this time after the first are the same wish [s]: a supervisor signals launch and the nodes, and
+launch signals the nodes too. What a node publishes at its end must not be lost by that."""
 
 ONE_STROKE = 0.05
 """The same signal again, later than this after the first [s], is somebody who does not want to wait."""
@@ -26,7 +26,7 @@ ONE_STROKE = 0.05
 class EndSignals:
     """Notes the first signal that ends a process; one more than `ONE_WISH` later ends it at once. A context manager.
 
-    Once it is left, later signals are handled as before it; one that only repeats the wish is still not heard, also not
+    Once it is left, later signals are handled as before it; one that only repeats the wish is still ignored, also
     while the interpreter ends, which takes their handlers away before all else.
 
     Attributes

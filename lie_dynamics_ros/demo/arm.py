@@ -247,7 +247,7 @@ class ArmShowcase(Showcase):
         children.start("inverse_dynamics", {**outputs, **both}, {})
 
     def ready(self) -> bool:
-        """Return whether each topic has been heard."""
+        """Return whether each topic has been received."""
         heard = self.recorder
         return bool(heard.answers and heard.accelerations and (heard.accounts or not heard.accountable))
 

@@ -113,7 +113,7 @@ class ControlVerdict(Verdict):
         The last estimate, mean over the last part of the adaptive act [kg].
     reported : float
         Largest difference between the tracking error that the controller reports and the one seen from outside, of the
-        motion as told or up to `LATE` sooner or later.
+        motion as given or up to `LATE` sooner or later.
     """
 
     times: list[np.ndarray]
@@ -478,7 +478,7 @@ class ControlShowcase(Showcase):
         self.director.listen(node)
 
     def ready(self) -> bool:
-        """Return whether each topic has been heard; inertias come with the adaptive mode only."""
+        """Return whether each topic has been received; inertias come with the adaptive mode only."""
         recorder = self.recorder
         return bool(recorder.states and recorder.answers and recorder.errors)
 

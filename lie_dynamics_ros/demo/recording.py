@@ -70,7 +70,7 @@ class Recorder(ABC):
     Attributes
     ----------
     states : dict
-        What the driver said.
+        Messages of the driver.
     answers : dict
         `Answer` of the node to the state with the same time stamp.
     tape : Tape

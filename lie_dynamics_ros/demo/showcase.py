@@ -86,7 +86,7 @@ class Showcase(ABC):
 
     @abstractmethod
     def ready(self) -> bool:
-        """Return whether each topic has been heard that is there from the beginning: then nothing more is missed."""
+        """Return whether each topic has been received that is there from the beginning: then nothing more is missed."""
 
     def counts(self) -> tuple[int, int]:
         """Return how many states and how many answers have come since the recording began."""

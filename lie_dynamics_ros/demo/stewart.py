@@ -220,7 +220,7 @@ class StewartShowcase(Showcase):
         children.start("stewart_pose", {"leg_noise": [LENGTH_NOISE], **kept(f"{node}/pose", f"{node}/twist")}, here)
 
     def ready(self) -> bool:
-        """Return whether each topic has been heard."""
+        """Return whether each topic has been received."""
         recorder = self.recorder
         return bool(recorder.states and recorder.answers and recorder.true_twists and recorder.twists)
 

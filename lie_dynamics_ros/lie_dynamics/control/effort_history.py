@@ -7,7 +7,7 @@ from collections import deque
 from ..arrays import Array
 
 LONGEST = 32
-"""Efforts that are remembered."""
+"""Efforts that are kept."""
 
 
 class EffortHistory:
@@ -17,7 +17,7 @@ class EffortHistory:
         self._efforts: deque[tuple[int, Array]] = deque(maxlen=LONGEST)
 
     def add(self, stamp: int, effort: Array) -> None:
-        """Remember the effort that answers the state of a time [ns]; not copied."""
+        """Keep the effort that answers the state of a time [ns]; not copied."""
         self._efforts.append((stamp, effort))
 
     def forget(self) -> None:

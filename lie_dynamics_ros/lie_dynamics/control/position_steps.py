@@ -11,7 +11,7 @@ COARSEST = 2.0 * np.pi / 2**12
 
 
 class PositionSteps:
-    """Tells the steps of positions by their smallest changes, and what they hide as far as edges show it.
+    """Finds the steps of positions by their smallest changes, and what they hide as far as edges show it.
 
     A reading means that a joint is within half a step of it. So a joint that was anywhere within that is taken to be
     there still, and else at the nearest edge: one that rests at the edge between two readings, where unstable gravity

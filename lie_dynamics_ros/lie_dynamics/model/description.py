@@ -34,7 +34,7 @@ RATE_LIMITS = ("velocity_limit", "effort_limit", "acceleration_limit", "decelera
 
 
 class Mimic(NamedTuple):
-    """Says that a coordinate follows another: q = multiplier q_joint + offset."""
+    """A coordinate that follows another: q = multiplier q_joint + offset."""
 
     joint: str
     multiplier: float = 1.0

@@ -211,8 +211,8 @@ def optimal_motion(
 
     Paths are polynomials of time, of more and more modes until the residual is below the tolerance. For each number of
     modes an interior-point method goes from the guess to a stationary motion, by Newton's steps with first and second
-    derivatives of inverse dynamics, exact. Other guesses may lead to motions that cost less: nothing is said of those
-    far away.
+    derivatives of inverse dynamics, exact. Other guesses may lead to motions that cost less: the result holds
+    nearby only.
 
     Parameters
     ----------

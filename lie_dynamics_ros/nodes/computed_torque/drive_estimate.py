@@ -1,4 +1,4 @@
-"""Drives that the model does not know, found while the robot works: rotors, friction, and what is left."""
+"""Effects of drives that the model lacks, found while the robot works: rotors, friction, and what is left."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class _Passing(NamedTuple):
 
 
 class EffortStage:
-    """The last stage of a controller; remembers the last efforts.
+    """The last stage of a controller; keeps the last efforts.
 
     Parameters
     ----------

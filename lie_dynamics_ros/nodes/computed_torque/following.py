@@ -145,7 +145,7 @@ class Following(Answering):
         self.take(self.prepare(points, start))
 
     def prepare(self, points: JointPoints, start: int = 0) -> Prepared:
-        """Judge a trajectory, and slow it down where that is wished; raises MessageError. Any thread may do that."""
+        """Check a trajectory, and slow it down where that is wished; raises MessageError. Any thread may call it."""
         player = self.require_following()
         return self.judge.prepare(self.turns.near(points, player.desired.position), start, player.desired)
 

@@ -142,7 +142,7 @@ class SetpointOutputs:
         self.count += 1
 
 
-# Leg lengths as drivers publish them: read, and told from those of another driver.
+# Leg lengths as drivers publish them: read, and distinguished from those of another driver.
 
 
 class LegStates:

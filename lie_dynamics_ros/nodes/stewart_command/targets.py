@@ -74,7 +74,7 @@ class Ways:
     twist_timeout: float
 
     def check(self, path: PosePath, start_rate: float = 0.0) -> PathReport:
-        """Judge a path."""
+        """Check a path against all limits."""
         return check_path(path, self.limits, self.load, start_rate, self.steps)
 
     def fault(self, path: PosePath) -> PathFault | None:

@@ -141,7 +141,7 @@ class FusedOutputs:
     outputs : PoseOutputs
     certainty : Certainty
     log : Logger
-        Where it is told when that changes.
+        Where it is logged when that changes.
     """
 
     def __init__(self, outputs: PoseOutputs, certainty: Certainty, log: Logger) -> None:

@@ -126,7 +126,7 @@ class _HeardRobot:
         return self._drawn
 
     def seen_efforts(self, oldest: float, begin: float, now: float) -> tuple[tuple[Effort, ...], str]:
-        """Return efforts by joint, and remember them for the traces, which begin at a time, where they are new."""
+        """Return efforts by joint, and keep them for the traces, which begin at a time, where they are new."""
         while self.traces and self.traces[0][0] < begin:
             self.traces.popleft()
         model = self.robot.model

@@ -29,7 +29,7 @@ from .picture import BAD, DOUBTFUL, GOOD, LARGEST, ContactView, Effort, Picture,
 LENGTH = 60.0
 """Length of the replay [s]."""
 SPACING = 0.04
-"""Shortest time between two remembered pictures [s]."""
+"""Shortest time between two recorded pictures [s]."""
 PATH = "/last_minute.viser"
 """Where the page has the file."""
 REPLAY = f"/?playbackPath={PATH}"
@@ -42,7 +42,7 @@ def quaternion(rotation: Array) -> Array:
 
 
 class Replay:
-    """Remembers where bodies and legs were. The page's thread reads the file, the node's thread adds pictures."""
+    """Records the past poses of bodies and legs. The page's thread reads the file, the node's thread adds pictures."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -319,7 +319,7 @@ class Picture:
     age : float or None
         Of the last joint states [s].
     unknown : tuple of str
-        Joints that have not been heard of for longer than ``stale_after``.
+        Joints without values for longer than ``stale_after``.
     efforts, source : tuple of Effort, str
         By joint, and where they come from; empty where there are none.
     times, traces : ndarray, shapes (n,), (n, joints)

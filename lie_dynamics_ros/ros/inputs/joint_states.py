@@ -230,7 +230,7 @@ class PartialStates:
 
     Messages of one publisher lead: each of them makes a state. Another one leads as soon as it sends two in a row, so
     the fastest does, whatever came first; where both know the same joints, only if it is the faster of the two, or the
-    other has fallen silent. What several know is taken from the one that leads, then from the last heard. Joints that
+    other has fallen silent. What several send is taken from the one that leads, then the last received. Joints that
     mimic others follow them where no state names them.
 
     Parameters
@@ -274,7 +274,7 @@ class PartialStates:
 
     @property
     def parts(self) -> tuple[JointGroup, ...]:
-        """Lists of joints that have been heard."""
+        """Lists of joints that have been received."""
         return tuple(self._parts.values())
 
     @property
@@ -324,7 +324,7 @@ class PartialStates:
         return *self.at(stamp), told
 
     def _may_lead(self, key: bytes) -> bool:
-        """Return whether a list that was heard twice in a row may lead in place of the one that does."""
+        """Return whether a list that was received twice in a row may lead in place of the one that does."""
         lead, part = self._parts.get(self._lead), self._parts[key]
         if lead is None or not np.intersect1d(lead.joints, part.joints).size:
             return True
@@ -354,7 +354,7 @@ class PartialStates:
         part.velocities.time = self.time
         told = part.read(message, stamp, acceleration, source, effort)
         self._parts.pop(key, None)
-        self._parts[key] = part  # the last heard is the last
+        self._parts[key] = part  # the last received is the last
         return told, key
 
     def at(self, stamp: int) -> tuple[Array, Array, Array]:

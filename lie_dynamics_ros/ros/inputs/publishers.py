@@ -69,7 +69,7 @@ class Publishers:
         self.latest, self.several = UNKNOWN, False
         self.joints: Collection[str] = ()
         self._names: dict[bytes, tuple[list[str], frozenset[str]]] = {}
-        self._since: dict[bytes, set[bytes]] = {}  # who was heard since each was
+        self._since: dict[bytes, set[bytes]] = {}  # who has sent since each did
         self._turns: set[tuple[bytes, bytes]] = set()
         self._begin: float | None = None
         self._counts: Counter[Source] = Counter()
@@ -123,7 +123,7 @@ class Publishers:
             joints, faster = self._wanted(source), self._faster(source)
             if joints and joints <= frozenset().union(*map(self._wanted, faster)):
                 self.slower[source] = faster
-        for source, faster in before.items():  # too slow to be heard each time
+        for source, faster in before.items():  # too slow to be received each time
             if source not in counts and all(one in counts for one in faster):
                 self.slower[source] = faster
         self._begin, self._counts = now if self.several else None, Counter()
@@ -143,7 +143,7 @@ class Publishers:
         )
 
     def passes_over(self, publisher: bytes, names: Sequence[str], now: float) -> bool:
-        """Return whether a message at a time [s] repeats joints of faster publishers that are still heard."""
+        """Return whether a message at a time [s] repeats joints of faster publishers that still send."""
         faster = self.slower.get((publisher, tuple(names[:MOST_NAMES])))
         return faster is not None and all(now - self._last.get(one, now) <= RATE_TIME for one in faster)
 

@@ -75,7 +75,7 @@ class StateTimes:
         publisher : bytes
             Who sent it; publishers whose clocks differ do not refuse each other's states.
         joints : sequence of str
-            Of whom it tells; each may be measured at a time of its own, and sent in any order.
+            Joints that it holds; each may be measured at a time of its own, and sent in any order.
 
         Raises
         ------
@@ -131,14 +131,14 @@ class _Track:
         self.last = self.back = 0
 
 
-# Topics that parameters name: heard where each is one of its own, as ROS resolves it, and refused else.
+# Topics that parameters name: subscribed to where each is one of its own, as ROS resolves it, and refused else.
 
 MOST_TOPICS = 100
 """Names in one parameter: each subscription takes threads and memory of DDS."""
 
 
 class InputTopics:
-    """The topics on which a node hears states.
+    """The topics on which a node receives states.
 
     Two names are the same topic where ROS resolves them alike: with or without the namespace, or by a remapping.
 
@@ -167,7 +167,7 @@ class InputTopics:
     ) -> bool:
         """Subscribe to the topics that a parameter names, with ``listener(place)`` for each that is not empty.
 
-        What cannot be heard is kept for `check`, and no more. Tells whether there are any names.
+        What cannot be subscribed to is kept for `check`, and no more. Returns whether there are any names.
         """
         if len(topics) > MOST_TOPICS:
             self._problems.append(f"{parameter} has {len(topics)} names; expected at most {MOST_TOPICS}")
@@ -462,7 +462,7 @@ class StateStream:
         return self._times.went_back > AGAIN and (self._node.simulated_time or not self._times.timeout)
 
     def accept(self, take: Callable[[], None]) -> bool:
-        """Take in a message that is not a state; whatever is wrong with it is counted. Tells whether it was taken."""
+        """Take in a message that is not a state; whatever is wrong with it is counted. Returns whether it was taken."""
         try:
             take()
         except MessageError as error:

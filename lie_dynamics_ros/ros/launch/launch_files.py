@@ -18,7 +18,7 @@ from .launch_arguments import LAUNCHED_NODES, LISTS, OF_ALL_NODES, Argument, Par
 
 # What launch is to start, from the arguments of a launch file.
 #
-# What is wrong is told by its name, before the first process is started.
+# What is wrong is reported by its name, before the first process is started.
 
 
 def node_options(

@@ -62,7 +62,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     # For subclasses to fill in.
 
     def open_inputs(self) -> None:
-        """Subscribe to what must be heard before states."""
+        """Subscribe to topics that must be received before states."""
 
     @abstractmethod
     def read_options(self, values: Mapping[str, Any]) -> Any:
@@ -103,7 +103,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         return self.core if self.stream.open else None
 
     def configure(self) -> None:
-        """Build everything; raises with the reason where that is not possible, or a topic of states cannot be heard."""
+        """Build everything; raises with the reason where that fails, or a topic of states has an invalid name."""
         self.stream.topics.check()
         super().configure()
 
@@ -150,7 +150,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         self.stream.freshness.restart()
 
     def hears(self) -> bool:
-        """Return whether the node hears what it works on, as far as it needs to hear anything."""
+        """Return whether the node receives the inputs that it needs."""
         return super().hears() and self.stream.hears()
 
     def run_when_idle(self, do: Callable[[], None]) -> None:

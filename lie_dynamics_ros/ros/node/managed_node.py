@@ -124,11 +124,11 @@ class ManagedNode(LifecycleNode):
         Returns the time [s] by which silence and waiting are measured: simulated time where the node uses it, so that a
         simulator that is paused or slow lets nothing run out; else steady time.
     watchdog : ConnectivityWatchdog or None
-        Tells whether the process can be reached, while it spins.
+        Returns whether the process can be reached, while it spins.
     simulated_time : bool
         Whether the node uses simulated time.
     told_to_end : callable
-        Tells whether the process is to end, for what waits in a transition.
+        Returns whether the process is to end, for what waits in a transition.
     """
 
     def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
@@ -196,7 +196,7 @@ class ManagedNode(LifecycleNode):
         """Fill in a diagnostic report over the last ``period`` seconds; what takes long is left as a part of it."""
 
     def hears(self) -> bool:
-        """Return whether the node hears what it works on, as far as it needs to hear anything."""
+        """Return whether the node receives the inputs that it needs."""
         return True
 
     def run_when_idle(self, do: Callable[[], None]) -> None:

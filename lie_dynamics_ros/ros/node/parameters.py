@@ -53,7 +53,7 @@ class Settings(Mapping[str, Any]):
         On which they are declared.
     settings : iterable of Setting
     configured : callable
-        Tells whether the node is configured, so that its structure may not change.
+        Returns whether the node is configured, so that its structure may not change.
     check : callable
         Called with all values as they would be, and builds what they lead to; raises where that cannot be, whatever
         the error, and then nothing is changed.

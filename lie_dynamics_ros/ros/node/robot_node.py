@@ -217,7 +217,7 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         self.source.configure()
 
     def hears(self) -> bool:
-        """Return whether the node hears states, and has a description or needs none from the topic."""
+        """Return whether the node receives states, and has a description or needs none from the topic."""
         return super().hears() and not self.source.missing
 
     def options_of(self, values: Mapping[str, Any]) -> RobotOptions:

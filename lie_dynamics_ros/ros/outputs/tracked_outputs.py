@@ -283,7 +283,7 @@ def _write(axis: str, text: str, report: Report) -> None:
 
 
 class TravelInTurn:
-    """Tells the travel left of a mechanism in its diagnostics, one axis in each report: it takes some 50 ms."""
+    """Reports the travel left of a mechanism in its diagnostics, one axis in each report: it takes some 50 ms."""
 
     def __init__(self) -> None:
         self._next = 0

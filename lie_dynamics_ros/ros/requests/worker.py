@@ -20,7 +20,7 @@ class Job:
     Parameters
     ----------
     key : object
-        Tells what it is made from: jobs with equal keys make the same.
+        What it is made from: jobs with equal keys make the same.
     make : callable
         Returns the result, or raises.
 

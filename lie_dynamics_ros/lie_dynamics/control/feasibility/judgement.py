@@ -52,7 +52,7 @@ class MotionLimits:
     def of(cls, model: Robot) -> MotionLimits:
         """Return those of a robot whose joints have one coordinate each; a limit of 0 counts as none.
 
-        Exporters write 0 for "not given", and a joint that may neither move nor push needs no judgement.
+        Exporters write 0 for "not given", and a joint that may neither move nor push needs no check.
         """
         require_robot_coordinates(model, "a motion's limits")
         limits = model.limits
@@ -260,7 +260,7 @@ def feasibility(
     samples: int = 1000,
     friction: JointFriction | None = None,
 ) -> Feasibility:
-    """Judge a trajectory by all limits of a robot.
+    """Check a trajectory against all limits of a robot.
 
     Parameters
     ----------

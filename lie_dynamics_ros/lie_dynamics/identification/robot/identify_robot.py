@@ -22,7 +22,7 @@ from .result import IdentifiedRobot, known_sums, predicted, shares_of
 from .samples import Samples, measured, samples_of
 from .signals import signals_of
 
-#: Told the part that is done, the time that is left [s], and what is being done.
+#: Called with the part that is done, the time that is left [s], and what is being done.
 Progress = Callable[[float, float, str], None]
 
 
@@ -78,13 +78,13 @@ def identify_robot(
     cutoff : float, optional
         Of the filter [Hz]; when left out, ten times the bandwidth of the motion, within 4 and 20 Hz.
     unused : float
-        Part of the recording, at its end, that is kept for the judgement: 0.05 to 0.5.
+        Part of the recording, at its end, that is kept for validation: 0.05 to 0.5.
     prior_weight : float
         Weight of the given inertias, in measurements.
     despite_problems : bool
         Return what is found also where it means nothing.
     progress : callable, optional
-        Told the part that is done, the time left [s] and what is being done.
+        Called with the part that is done, the time left [s] and what is being done.
 
     Raises
     ------

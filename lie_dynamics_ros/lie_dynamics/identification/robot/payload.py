@@ -247,7 +247,7 @@ def _inverse(H: Array) -> Array:
     return np.asarray(size[:, None] * np.linalg.inv(H * size[:, None] * size) * size)
 
 
-#: Largest standard deviation of a gain, over it, that counts as told.
+#: Largest relative standard deviation of a gain that counts as known.
 TOLD = 0.1
 #: Singular values, over the largest, that are round-off.
 _CUT = 1e-7

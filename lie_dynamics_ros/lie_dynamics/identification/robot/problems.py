@@ -29,7 +29,7 @@ from .samples import Samples
 
 #: Part of a joint's effort that a model of the right robot explains, at least.
 UNEXPLAINED = 0.25
-#: By what part another reading of the recording must lower what is unexplained to be told.
+#: Part by which another reading of the recording must lower the unexplained rest to be reported.
 BETTER = 0.5
 #: Forces of bodies over those of the given ones that are accepted, and that are without a word; efforts of the joints
 #: that work hardest over those of the model.
@@ -42,7 +42,7 @@ SMALL = 0.05
 LATE = np.arange(0.1, 0.55, 0.1)
 #: Parts that are told of drives that two joints share; joints' efforts over the sum and the difference of two motors'.
 COUPLED, SHARED = (1.0, -1.0), (1.0, 0.5)
-#: Least effort of a joint, by the given model, over the largest one, by which is judged whether it is measured.
+#: Least effort of a joint, by the given model, over the largest one, from which on it must have been measured.
 HEAVY = 0.01
 #: Part of the time at which efforts may be far from all that fits.
 OUTLIERS = 0.01

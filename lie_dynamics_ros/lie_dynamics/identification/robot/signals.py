@@ -16,7 +16,7 @@ from ...model.configuration import checked
 from ...model.model import Model
 from .problems import Problem, left_out_problems
 
-#: Motion of a joint below which its parameters are hardly told: range of positions [rad, m].
+#: Motion of a joint below which its parameters are hardly determined: range of positions [rad, m].
 LEAST_MOTION = 0.1
 #: Part of the samples at the largest effort, each several times in a row, that counts as clipped: some, and too many.
 CLIPPED, TOO_CLIPPED = 0.005, 0.1

@@ -30,7 +30,7 @@ from .measured import find_frames
 LEG_PARAMETERS = (
     "base_x", "base_y", "base_z", "platform_x", "platform_y", "platform_z", "tilt_x", "tilt_y", "zero", "horn", "rod",
 )  # fmt: skip
-#: How far directions of axes and zero angles may be off [rad], where nothing else is said.
+#: Default standard deviations of axis directions and zero angles [rad].
 DIRECTIONS = 0.03, 0.15
 #: Parameters of where the base and the tool are: turns and shifts.
 _SIX = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")

@@ -334,7 +334,7 @@ def time_path(
     start_rate = number_of("start_rate", start_rate, "a number of at least 0", lambda x: 0.0 <= x < 1e9)
     begin, span = float(path.knots[0]), path.length
     found: PlannedMotion | float | None = None
-    # Where a rotary leg ends to reach, rates are without bound: of such paths nothing is said of times.
+    # Where a rotary leg ends to reach, rates are without bound: of such paths no times are given.
     hopeless = fault is not None and (fault.kind == "force" or isinstance(limits.platform, RotaryPlatform))
     for finer in () if hopeless else FINER:
         found = _TimeLaw.of(path, limits, load, *_grid(path, finer * steps)).fastest(start_rate**2)

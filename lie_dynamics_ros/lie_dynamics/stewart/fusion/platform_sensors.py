@@ -37,7 +37,7 @@ from ..geometry.platform import StewartPlatform
 from ..geometry.yaml_files import PLATFORM_KEYS
 from .sensors import AngleSensor, DisplacementSensor, InclinationSensor
 
-#: What may be told of the readings of legs: the default, which says nothing, and the smallest and largest number.
+#: Settings of the readings of legs: the default, which changes nothing, and the smallest and largest number.
 READINGS: dict[str, tuple[list[float] | float, float, float]] = {
     "length_scales": ([1.0], -1e6, 1e6),
     "length_offsets": ([0.0], -100.0, 100.0),

@@ -66,7 +66,7 @@ class OffsetPlatform(Drawn):
         that turns freely about itself.
 
     The length of a leg is the distance of its ends on the two second axes [m], to which it is perpendicular; with a
-    screw lead what its motor tells of that, which is the distance in the home pose.
+    screw lead what its motor measures of that, which is the distance in the home pose.
 
     Raises
     ------

@@ -131,7 +131,7 @@ class TrajectoryJudge:
             raise MessageError(TRAJECTORIES, f"a trajectory {found}")
 
     def prepare(self, points: JointPoints, start: int, desired: Desired) -> Prepared:
-        """Judge a trajectory, with its way from the motion desired now where it begins now; raises MessageError.
+        """Check a trajectory, with its way from the motion desired now where it begins now; raises MessageError.
 
         Costs up to some tenths of a second where it is slowed down.
         """
