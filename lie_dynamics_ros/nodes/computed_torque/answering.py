@@ -25,6 +25,7 @@ from .laws import LEARNING_MODES, LawEffort
 from .learning import UNLIMITED
 from .motor_states import MotorStates
 from .observing import Observer
+from .oscillation_watch import LEAST_FACTOR
 from .stopping import AT_REST, RESTING, Stop
 from .timed_loop import TimedLoop
 from .tool.tool_options import TOOL_MODES
@@ -157,6 +158,7 @@ class Answering(TimedLoop):
             violation = self._guard.violation(position, velocity, desired)
             if self.motors is not None and self.motors.lost:
                 violation = f"{LOST}: {self.motors.lost}"
+                self._stop.forget()  # what stands still from here on is where they were seen last
             if by_tool and not violation:
                 self._tool.scaling = self.clock.rate
                 violation = self._tool.follow(stamp, period, position)
@@ -284,8 +286,9 @@ class Answering(TimedLoop):
         try:
             wrench = self._pushes(state, state.wrenches)
             law = self._laws.stopping(q, qd, stop)
-            bias = inverse_dynamics(self.dynamics, q, qd, self.zero) - wrench
-            limited = self._efforts.brake(stamp, law.effort - wrench, bias, self.gravity(q) - wrench, period)
+            bias = inverse_dynamics(self.dynamics, stop.position, stop.velocity, self.zero) - wrench
+            weight = self.gravity(stop.position) - wrench
+            limited = self._efforts.brake(stamp, law.effort - wrench, bias, weight, period)
         except LieDynamicsError:
             wrench, held = self.zero, self._held_up(q)
             law = LawEffort(held, self.zero, self.zero, self.zero)
@@ -365,7 +368,7 @@ class Answering(TimedLoop):
             self._drives.update(known, q, qd, answer.desired.velocity, acted, period)
             if (self._drives.state.found != self._floored).any():
                 self._suit_gains()
-        if within(answer.velocity, self._thrown) != 1:
+        if within(answer.velocity, self._thrown) != 1 and not self._stop.swings(answer.velocity, self._thrown):
             return  # efforts from limit to limit bring it back
         moving = inverse_dynamics(self.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
         feedback = answer.total + answer.wrench - moving
@@ -373,13 +376,17 @@ class Answering(TimedLoop):
             friction, stays = answer.law.friction, feedback
             if self._laws.drives is not None and not self._drives.idle:  # what the motion takes ends with it
                 stays = stays - self._drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
+            self._stop.move(*answer.desired[:2], answer.position, answer.velocity, period)
             self._stop.note(stays if friction is None else stays - friction, period)
         rises = self.phase not in (STOPPING, STOPPED)
         noise = None if rises else self._stop_noise
         if rises and self._filter_time and answer.mode == "computed_torque" and period > 0.0:
             rough = self._steps.steps * velocity_noise(self._filter_time, self._laws.gains.usual)
             noise = NOISE_SWING * rough * self._laws.damping(answer.position)
-        if self._watch.update(feedback, period, rises, noise):
+        before = self._watch.factor
+        if self._watch.update(feedback - answer.blend, period, rises, noise):
+            if before < LEAST_FACTOR <= self._watch.factor:
+                self._stop.replan(late=True)  # it takes hold again
             self._laws.set_gains(lowered(self._unlowered, self._watch.factor))
 
     def _settle(self) -> None:

@@ -151,6 +151,7 @@ class ComputedTorqueCore(Following):
 
     def turn_gravity(self, gravity: Array) -> None:
         """Go on under another gravity (3,), see `RobotCore` [m/s^2]; after a jump of it efforts pass over smoothly."""
+        self.conclude()  # what the last answer shows, it shows under the gravity that it was made for
         step = gravity - self.dynamics.gravity
         super().turn_gravity(gravity)
         self._laws.turn_gravity(self.dynamics)
@@ -193,7 +194,8 @@ class ComputedTorqueCore(Following):
             tool.follow(0, 0.0, q)
             tool.wanted(mode, q, zero, laws.gains, 0.0)
         self._guard.violation(q, zero, desired)
-        laws.stopping(q, zero, StopMotion((q, zero, zero), zero, zero, zero, zero, zero, False, None, []))
+        rest = StopMotion((q, zero, zero), zero, zero, q, zero, zero, zero, zero, False, None, [], laws.gains.stop)
+        laws.stopping(q, zero, rest)
         gravity_force(self.dynamics, q)
         with suppress(LieDynamicsError):  # massless links where axes line up
             forward_dynamics(self.dynamics, q, zero, zero)  # by which the delay of efforts is found

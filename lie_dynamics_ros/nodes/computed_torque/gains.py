@@ -34,8 +34,10 @@ ROTOR = 1e-3
 
 Above the resonance of a gear it is all that feedback moves.
 """
-HEAVY_ROTOR = 0.01
-"""Largest rotor that comes to rest in time where the model gives none, besides the model's inertia."""
+LEAST_HEAVY_ROTOR, HEAVY_ROTOR = 0.003, 0.01
+"""Rotors that come to rest in time where the model gives none, besides its inertia: with late efforts, else."""
+QUICK_LOOP = 6e-3
+"""Delay of efforts up to which the second counts; with longer ones less [s]."""
 DRIVE_LAG = 0.003
 """Lag of drives for which the damping of stops leaves room [s]."""
 STOP_SHARE = 0.5
@@ -44,13 +46,17 @@ STOP_SLOW = 16.0
 """Damping of slow motions in a stop, over the inertia [1/s]; a low-pass keeps it from fast ones."""
 STOP_FILTER = 60.0
 """Largest rate of that low-pass [1/s]."""
+STOP_LEAST_FILTER = 12.0
+"""Smallest rate of that low-pass; slower ones let the arm sway [1/s]."""
 STOP_PASSES = 4.0
 """By how much more it lets pass than a rotor bears that is as light, and as late, as is assumed; for those given 1.
 
 More than 1 as rotors and lags are seldom the worst; the watch for oscillations ends what that is too much for.
 """
-LEAST_SLOW, LEAST_FILTER = 0.35, 0.25
-"""Factors below which damping of slow motions and the low-pass are not lowered."""
+LIMP_PLAN, LIMP_SMOOTH = 0.2, 0.25
+"""Parts that are left of the rates of plans and of `StopGains.smooth` where a stop has let go."""
+LEAST_SLOW, LEAST_FILTER, LIMP_FACTOR = 0.35, 0.25, 0.1
+"""Factors below which damping of slow motions and the low-pass are not lowered, but all is below the last."""
 STOP_SPRING, SPRING_ROOM = 11.0, 3.0
 """Stiffness of a stop over its damping [1/s], and the least factor by which that is slower than the low-pass."""
 GUIDE_BRAKE = 40.0
@@ -87,8 +93,12 @@ class StopGains:
         [1/s].
     filter : float
         Largest rate of the low-pass [1/s].
+    least : float
+        Its least.
     passes : ndarray, shape (n,)
         How much of S passes it, over what D makes up for.
+    smooth : float
+        Rate of the low-pass of errors, behind which dynamics are compensated and plans begin [1/s].
     """
 
     plan: float
@@ -100,22 +110,40 @@ class StopGains:
     loose: Array
     slow_cap: float
     filter: float
+    least: float
     passes: Array
+    smooth: float = 40.0
 
     def lowered(self, factor: float) -> StopGains:
         """Return gains of which fast motions feel that part: slow ones are damped and held on, else nothing rests."""
-        f, slow, filter = factor, max(factor, LEAST_SLOW), max(factor, LEAST_FILTER)
+        f, limp = factor, min(1.0, factor / LIMP_FACTOR)
+        slow, least = max(f, LEAST_SLOW) * limp, max(f, LEAST_FILTER)
+        plan = self.plan * max(limp, LIMP_PLAN)
         return replace(
-            self, direct=f * self.direct, cap=f * self.cap, slow=slow * self.slow, loose=slow * self.loose,
-            slow_cap=slow * self.slow_cap, filter=filter * self.filter,
+            self, plan=plan, fastest=max(plan, f * self.fastest), smooth=max(limp, LIMP_SMOOTH) * self.smooth,
+            direct=f * self.direct, cap=f * self.cap, slow=slow * self.slow, loose=slow * self.loose,
+            slow_cap=slow * self.slow_cap, filter=max(f**2, LEAST_FILTER) * self.filter, least=least * self.least,
         )  # fmt: skip
+
+    def quiet(self, rate: float) -> StopGains:
+        """Return gains that take no more than about ``rate`` of a velocity per time [1/s]."""
+        part = rate / 3.0
+        if part >= self.cap:
+            return self
+        cap, slow_cap, slow = min(self.cap, part), min(self.slow_cap, part), min(self.slow, part)
+        return replace(self, cap=cap, slow_cap=slow_cap, slow=slow)
 
     def rates(self, mass: Array, part: Array | float) -> Array:
         """Return how fast the low-pass of each joint is (n,) where M is ``mass``, and a part of D is used [1/s]."""
         m = np.diagonal(mass)
         direct = self.direct * self.cap * m / (self.direct + self.cap * m)
         slow = self.slow * m + self.loose * self.slow_cap * m / (self.loose + self.slow_cap * m)
-        return np.minimum(self.filter, self.passes * part * direct / (slow * self.time))
+        return np.clip(self.passes * part * direct / (slow * self.time), min(self.least, self.filter), self.filter)
+
+    def total(self, inertia: Array) -> Array:
+        """Return the rate of all damping of each joint (n,) of such an inertia (n,) [1/s]."""
+        direct, loose = self.direct / inertia, self.loose / inertia
+        return direct * self.cap / (direct + self.cap) + self.slow + loose * self.slow_cap / (loose + self.slow_cap)
 
     def spring(self, rates: Array) -> Array:
         """Return the stiffness over the damping (n,) with low-passes of these rates (n,) [1/s]."""
@@ -309,16 +337,18 @@ def make_stop_gains(
     """
     time = period * (max(1.0, delay) + 0.5) + DRIVE_LAG - (0.0 if pole is None else 2.0 * period / math.log(pole))
     known = told > 0.0
+    heavy = max(LEAST_HEAVY_ROTOR, HEAVY_ROTOR * min(1.0, (QUICK_LOOP / time) ** 2))
     return StopGains(
         plan=STOP_RATE,
         fastest=max(STOP_RATE, min(STOP_HASTE * STOP_RATE, fastest)),
         time=time,
         direct=STOP_SHARE * np.where(known, told, ROTOR * limit) / time,
-        cap=1.2 / time,
+        cap=0.9 / time,
         slow=STOP_SLOW,
-        loose=np.where(known, 0.0, STOP_SLOW * HEAVY_ROTOR * limit),
-        slow_cap=0.7 / time,
+        loose=np.where(known, 0.0, STOP_SLOW * heavy * limit),
+        slow_cap=0.5 / time,
         filter=STOP_FILTER,
+        least=STOP_LEAST_FILTER,
         passes=np.where(known, 1.0, STOP_PASSES),
     )
 

@@ -253,11 +253,13 @@ class Laws:
     def stopping(self, q: Array, qd: Array, wanted: StopMotion) -> LawEffort:
         """Return the output that brings the robot to rest in a stop.
 
-        Known friction is compensated at velocities of the plan, which is to be a function of time then.
+        Known friction is compensated at velocities of the plan, which is to be a function of time then. By how much
+        the dynamics without what oscillates differ from those of the state is part of the damping.
         """
         plan = wanted.motion
         mass = self._inertia(q) + np.diag(wanted.heavier)
-        damping = self.gains.stop.force(mass, wanted.rate, wanted.pull) + wanted.offset
+        damping = wanted.gains.force(mass, wanted.rate, wanted.pull) + wanted.offset
         damping = damping + self.rotors * plan[2]
-        law = LawEffort(inverse_dynamics(self.model, q, qd, plan[2]) + damping, qd, plan[2], damping)
+        force = inverse_dynamics(self.model, wanted.position, wanted.velocity, plan[2]) + damping
+        law = LawEffort(force, qd, plan[2], force - inverse_dynamics(self.model, q, qd, plan[2]))
         return law if self._friction is None or wanted.gives_way else self._with_friction(law, *plan)

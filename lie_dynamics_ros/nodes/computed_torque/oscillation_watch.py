@@ -9,17 +9,24 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...lie_dynamics.control.kernels.oscillation import DIRECTION, LARGEST_SWING, count_turns
+from ...lie_dynamics.control.kernels.oscillation import TURNS as TURNS_ROW
 
 SWING = 0.04
 """Smallest swing of an effort that counts, from turn to turn, over the effort limit."""
-STOP_SWING = 0.005
-"""The same in a stop, where nothing is to move."""
+STOP_SWING, SMALL = 5e-4, 0.005
+"""The same in a stop, where nothing is to move; swings below the second hardly lower gains."""
 MEMORY = 0.5
 """Time in which turns are forgotten [s]."""
 TURNS = 10.0
 """Turns within the memory from which on a joint oscillates; a motion, a push and a stop have fewer."""
+SHOWN, VIOLENT = 4.0, 0.25
+"""Further turns that it takes to lower gains again, with swings below the second."""
 LEAST_FACTOR = 0.1
 """Factor below which gains are not lowered."""
+LIMPEST, LIMP = 0.005, 0.1
+"""Factor below which a stop has let go; and after what time without oscillation it takes hold again [s]."""
+LEAST_BY_SMALL = 0.2
+"""Factor below which swings below `SMALL` do not lower gains."""
 CALM = 2.0
 """Time without oscillation after which gains rise again [s]."""
 RISE = 1.0
@@ -38,6 +45,8 @@ class OscillationState:
         Number of joints n.
     swing : float
         Smallest swing that counts.
+    least : float
+        Least factor.
     factor, ceiling : float
         By which rates of feedback are multiplied, and what that may rise to.
     calm : float
@@ -48,6 +57,7 @@ class OscillationState:
 
     size: int
     swing: float = SWING
+    least: float = LEAST_FACTOR
     factor: float = 1.0
     ceiling: float = 1.0
     calm: float = CALM
@@ -78,7 +88,8 @@ class OscillationWatch:
 
     def begin(self, stop: bool) -> None:
         """Watch a stop, which has gains of its own, or go on where the last one began."""
-        fresh = OscillationState(len(self._per_scale), STOP_SWING)
+        fresh = OscillationState(len(self._per_scale), STOP_SWING, LIMPEST)
+        fresh.table[:] = self.state.table  # an oscillation goes on
         self._other, self.state = self.state, fresh if stop else self._other
 
     @property
@@ -113,8 +124,13 @@ class OscillationWatch:
             if s.calm >= CALM:
                 s.ceiling = REGAINED * s.factor
             swing = max(float(numbers[LARGEST_SWING]), s.swing)
-            s.factor = max(LEAST_FACTOR, s.factor * min(0.9, max(0.5, (s.swing / swing) ** 0.25)))
+            least = s.least if swing > SMALL else max(s.least, LEAST_BY_SMALL)
+            s.factor = min(s.factor, max(least, s.factor * min(0.9, max(0.5, (max(s.swing, SMALL) / swing) ** 0.25))))
             s.calm = 0.0
+            if swing < VIOLENT:  # whether it helped is to be seen
+                s.table[TURNS_ROW] = np.minimum(s.table[TURNS_ROW], TURNS - SHOWN)
+        if s.factor < LEAST_FACTOR and s.calm >= LIMP:
+            s.factor = min(LEAST_FACTOR, s.factor * math.exp(period / LIMP))
         if rises and s.factor < s.ceiling and s.calm >= CALM:
             s.factor = min(s.ceiling, s.factor * 2.0 ** (period / RISE))
         return s.factor != before

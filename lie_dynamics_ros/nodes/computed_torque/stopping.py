@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -29,10 +30,18 @@ REMEMBERED = 0.1
 """Over which time the efforts of feedback before a stop count, that it goes on with [s]."""
 LARGEST_OFFSET = 0.5
 """The largest of them, over the effort limit."""
-QUIET = 1e-3
+QUIET = 5e-3
 """Largest swing of the damper's efforts by noise of sensors, over the effort limit."""
 ROUGH, COARSE_FILTER = 0.01, 20.0
 """And a step of a position those of the other damper, whose low-pass gets slower for that, but not than this [1/s]."""
+OFF_RATE = 40.0
+"""Rate of the low-pass of errors of velocities before a stop [1/s]."""
+OUTDATED = 2.0
+"""Period, over the time of that low-pass, from which on states are taken unfiltered."""
+CALM_SPEED = 3e-3
+"""Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
+MEAN_RATE = 10.0
+"""Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
 DRIVEN = 0.3
 """Speed, over the limit, from which on a joint that gets faster and faster is not taken to be heavier for that."""
 GIVING_WAY = 0.3
@@ -55,6 +64,8 @@ class StopState:
         Whether it did so already.
     late : bool
         Whether the next plan is to brake at once, as efforts have reached their limits.
+    mean : ndarray, shape (n,)
+        Velocities behind a slow low-pass [rad/s, m/s].
     slow, filter : ndarray, shape (n,)
         Errors of velocities behind the low-pass, and its rates [1/s].
     offset : ndarray, shape (n,)
@@ -65,6 +76,7 @@ class StopState:
         Mass matrix at the last state that has one [kg m^2, kg].
     """
 
+    mean: Array
     slow: Array
     filter: Array
     offset: Array
@@ -86,6 +98,8 @@ class StopMotion(NamedTuple):
         Position, velocity, acceleration (n,) [rad, m, and per s, s^2].
     rate, pull : ndarray
         Error of the velocity, and that behind the low-pass, both with a part of that of the position [rad/s, m/s].
+    position, velocity : ndarray
+        At which the dynamics are compensated: those of the state without what oscillates [rad, m and per s].
     offset : ndarray
         To be exerted besides [N m, N].
     heavier : ndarray
@@ -98,17 +112,22 @@ class StopMotion(NamedTuple):
         Joints that are to get no effort, as efforts drive them the other way.
     reversed : list of int
         Those that were found to do so.
+    gains : StopGains
+        As far as the noise of sensors lets them be used.
     """
 
     motion: tuple[Array, Array, Array]
     rate: Array
     pull: Array
+    position: Array
+    velocity: Array
     offset: Array
     heavier: Array
     noise: Array
     gives_way: bool
     let_go: NDArray[np.bool_] | None
     reversed: list[int]
+    gains: StopGains
 
 
 class Stop:
@@ -132,6 +151,10 @@ class Stop:
     ) -> None:
         self._zero = np.zeros(len(limit))
         self._borne = self._zero  # mean effort of feedback of late
+        self._states = 0  # of which there are, in the mean:
+        self._away, self._off = self._zero, self._zero  # errors of positions and of velocities
+        self._place: Array | None = None  # positions and velocities without what oscillates
+        self._moved: Array | None = None
         self._largest, self._quiet = LARGEST_OFFSET * limit, QUIET * scale
         self._rough, self._heaviest = ROUGH * scale, HEAVIEST_UNTOLD * scale
         self._light = np.diag(1e-3 * scale)
@@ -146,13 +169,24 @@ class Stop:
         self._moving = 2.0 * self._resting
         self._driven = DRIVEN * speed
 
+    def move(
+        self, position: Array, velocity: Array, q: Array, qd: Array, period: float, rate: float = OFF_RATE
+    ) -> None:
+        """Take note of a desired position and velocity and those at a state (n,), ``period`` [s] after the last."""
+        self._states += 1
+        part = 1.0 if rate * period > OUTDATED else max(-math.expm1(-rate * period), 2.0 / (1.0 + self._states))
+        self._away = self._away + part * (position - q - self._away)
+        self._off = self._off + part * (velocity - qd - self._off)
+        self._place, self._moved = position - self._away, velocity - self._off
+
     def note(self, feedback: Array, period: float) -> None:
         """Take note of what feedback exerted (n,) for ``period`` [s], before a stop [N m, N]."""
         self._borne = self._borne + (feedback - self._borne) * min(1.0, period / REMEMBERED)
 
     def forget(self) -> None:
-        """Forget what feedback exerted."""
-        self._borne = self._zero
+        """Forget what feedback exerted, and how the robot moved."""
+        self._borne = self._off = self._away = self._zero
+        self._states, self._place, self._moved = 0, None, None
 
     def begin(self, gives_way: bool, goes_on: bool = False) -> None:
         """Begin a stop from where the robot is in the next state; or give way to what touches first.
@@ -164,7 +198,8 @@ class Stop:
         self.noise.reset()
         offset = np.clip(self._borne, -self._largest, self._largest) if goes_on and not gives_way else zero
         giving = GIVING_WAY if gives_way else 0.0
-        self.state = StopState(zero, zero, offset, zero, self._light, give_way=giving, gave_way=gives_way)
+        moved = zero if self._moved is None else self._moved
+        self.state = StopState(moved, self._off, zero, offset, zero, self._light, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -193,12 +228,19 @@ class Stop:
             s.plan, s.give_way = None, s.give_way - period
             motion = q, self._zero, self._zero
         else:
-            if s.plan is None or within(s.plan.at((stamp - s.begun) * 1e-9)[0] - q, far) != 1:
+            lost = s.plan is not None and within(s.plan.at((stamp - s.begun) * 1e-9)[0] - q, far) != 1
+            if s.plan is None or lost:
                 soft = self._soft
                 # One that begins anew under way brakes at once: begun at each state, it would never come to braking.
                 hurry = gains.fastest if s.late else gains.plan
-                braking = None if s.plan is None and not s.late else -hurry * qd
-                s.plan = StopPlan(q, qd, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
+                place, moved = self._place, self._moved
+                old = gains.smooth * period > OUTDATED  # the state before tells nothing
+                old = old or place is None or moved is None or within(place - q, far) != 1
+                x, v = (q, qd) if old or place is None or moved is None else (q if lost else place, moved)
+                braking = None if s.plan is None and not s.late else -hurry * v
+                s.slow = s.slow - self._off
+                self._away = self._off = self._zero  # which are in the plan now
+                s.plan = StopPlan(x, v, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
                 s.begun, s.late = stamp, False
             motion = s.plan.at((stamp - s.begun) * 1e-9)
         let_go = reversal.let_go if reversal.let_go.any() else None
@@ -206,20 +248,20 @@ class Stop:
             x, v, a = motion
             motion = np.where(let_go, q, x), np.where(let_go, qd, v), np.where(let_go, self._zero, a)
         found, reversal.news = reversal.news, []
-        seen = q
-        if state.filter_time and not gives_way:  # what a reading of a position hides is nothing to act on
-            self._steps.note(q)
-            seen = self._steps.inside(q)
+        self._steps.note(q)
+        self.move(*motion[:2], q, qd, period, gains.smooth)
         swing, step = self.noise.swing(state, period)
+        usual, (gains, stiffness) = gains, self._quieter(gains, qd, period, swing, step)
         part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
         with suppress(LieDynamicsError):  # else it is what it was
             s.mass = mass_matrix(dynamics, q)
         rate, mass = motion[1] - qd, s.mass + np.diag(rotors)
-        known, late = np.diagonal(mass), gains.time + 1.0 / gains.filter
-        calm = 0.5 * gains.filter * step + np.sqrt(0.125 * gains.filter * period) * swing * (not state.filter_time)
-        error = motion[0] - seen
+        known, filter = np.diagonal(mass), np.where(s.filter > 0.0, s.filter, gains.filter)
+        late = gains.time + 1.0 / filter
+        calm = 0.5 * filter * step + np.sqrt(0.125 * filter * period) * swing * (not state.filter_time)
+        error = motion[0] - q
         rotors = rotors + dynamics.limits.armature
-        pulled = s.slow + gains.spring(s.filter) * error
+        pulled = s.slow + gains.spring(filter) * error
         most = np.maximum(self._heaviest - rotors, 0.0)
         speed = np.abs(qd)
         driven = speed > np.maximum(self._driven, s.fast)  # faster and faster, perhaps by reversed efforts
@@ -231,11 +273,38 @@ class Stop:
         rates = np.minimum(gains.rates(mass + np.diag(heavier), part), coarse)
         s.filter = np.minimum(np.where(part < 1.0, np.maximum(rates, COARSE_FILTER), rates), gains.filter)
         s.slow = s.slow - np.expm1(-s.filter * period) * (rate - s.slow)
-        pull = gains.spring(s.filter) * error
+        inertia = known + heavier
+        pull = np.minimum(stiffness, usual.spring(s.filter) * usual.total(inertia)) / gains.total(inertia) * error
         noise = part * gains.direct * swing + s.filter * slow
         return StopMotion(
-            motion, part * rate + pull, s.slow + pull, s.offset, heavier, noise, gives_way, let_go, found
-        )
+            motion, part * rate + pull, s.slow + pull, self._place, self._moved, s.offset, heavier, noise,
+            gives_way, let_go, found, gains,
+        )  # fmt: skip
+
+    def _quieter(
+        self, gains: StopGains, qd: Array, period: float, swing: Array | float, step: Array | float
+    ) -> tuple[StopGains, float]:
+        """Return gains, and the largest stiffness over the inertia [1/s^2], by which noise hardly moves joints at rest.
+
+        A damper of the rate l takes l s of the velocity for each step s of a position that a joint passes, and by white
+        noise velocities get a standard deviation of sqrt(l h / 2) of that of the noise. Faster joints bear more.
+        """
+        s = self.state
+        s.mean = s.mean - math.expm1(-MEAN_RATE * period) * (qd - s.mean)
+        noise = 0.0 if np.any(step) else swing
+        sure = np.abs(s.mean) - 0.7 * MEAN_RATE * step - np.sqrt(0.5 * MEAN_RATE * period) * noise
+        speed = max(CALM_SPEED, 0.5 * float(sure.max()))
+        coarse, rough = float(np.max(step)), float(np.max(noise))
+        rate = speed / max(coarse, 1e-9) if coarse else np.inf
+        if rough > 0.0 and period > 0.0:
+            rate = min(rate, 2.0 / period * (1.5 * speed / rough) ** 2)
+        stiffness = (2.0 * speed / max(float(self._steps.found.max()), 1e-9)) ** 2
+        return gains.quiet(rate), stiffness
+
+    def swings(self, velocity: Array, thrown: Array) -> bool:
+        """Return whether joints that are faster than ``thrown`` (n,) go to and fro."""
+        fast = np.abs(velocity) > thrown
+        return self._moved is not None and not (fast & (np.abs(self._moved) > 0.5 * np.abs(velocity))).any()
 
     def rests(self, wanted: StopMotion, velocity: Array) -> bool:
         """Return whether the way to rest has ended, and the robot rests."""

@@ -90,7 +90,8 @@ class UntoldInertia:
         s.value = np.minimum(s.value, s.most)
 
     def update(
-        self, error: Array, grows: Mask, known: Array, most: Array, period: float, late: float, calm: Array | float
+        self, error: Array, grows: Mask, known: Array, most: Array, period: float, late: Array | float,
+        calm: Array | float,
     ) -> Array:
         """Return the inertia (n,) [kg m^2, kg].
 
@@ -106,7 +107,7 @@ class UntoldInertia:
             The largest that may be returned.
         period : float
             Since the last call [s].
-        late : float
+        late : ndarray, shape (n,)
             By which efforts act later than states [s].
         calm : ndarray, shape (n,)
             What noise of sensors adds to errors [rad/s, m/s].
