@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ COMMANDS = "std_msgs/msg/Float64MultiArray"
 GAP = 20
 #: States of a topic that are read: half an hour at 1 kHz, which bounds the memory.
 MOST_STATES = 2_000_000
+#: Size of what a compressed file of a bag unpacks to, over its own: the most that is read.
+MAX_RATIO = 1000
 #: Largest metadata of a bag that are read [bytes].
 MAX_METADATA = 4 * 2**20
 #: What stamps go back by where a clock was set or a recording started anew [ns], and the pause that is put there.
@@ -189,12 +193,35 @@ def messages(path: str | Path, types: Sequence[str], kinds: dict[str, str]) -> I
         ) from error
 
 
+def _refuse_swollen(file: Path, bag: Path) -> None:
+    """Refuse a compressed file that unpacks to more than any recording does, which a reader would unpack whole."""
+    for name in ("backports.zstd", "compression.zstd"):  # what rosbags reads them with, before and from Python 3.14
+        with suppress(ImportError):
+            zstd = import_module(name)
+            break
+    else:
+        return
+    left = MAX_RATIO * file.stat().st_size
+    try:
+        with zstd.open(file, "rb") as unpacked:
+            while left >= 0 and (part := unpacked.read(1 << 20)):
+                left -= len(part)
+    except (EOFError, zstd.ZstdError):
+        return  # what is damaged, the reader names
+    if left < 0:
+        raise BagError(
+            f"bag {str(bag)!r}: {file.name!r} unpacks to more than {MAX_RATIO} times its size, which no recording does"
+        )
+
+
 def _refuse_special_files(path: Path) -> None:
     """Refuse a bag with devices, FIFOs and sockets, which would block a reader or never end, or with huge metadata."""
     inside = [*path.iterdir()] if path.is_dir() else [path]
     for file in inside:
         if not file.is_file() and not file.is_dir():
             raise BagError(f"bag {str(path)!r}: {file.name!r} is a device, FIFO or socket; a regular file is expected")
+        if file.suffix == ".zstd" and file.is_file():
+            _refuse_swollen(file, path)
     metadata = path / "metadata.yaml"
     if path.is_dir() and metadata.is_file() and metadata.stat().st_size > MAX_METADATA:
         raise BagError(

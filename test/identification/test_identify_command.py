@@ -286,3 +286,14 @@ def test_bags_with_what_blocks_or_never_ends_are_refused_before_they_are_read(tm
     (tmp_path / "metadata.yaml").write_bytes(b"#" * (MAX_METADATA + 1))
     with pytest.raises(BagError, match=f"metadata.yaml holds {MAX_METADATA + 1} bytes, at most"):
         read_bag(tmp_path, model)
+
+
+def test_a_compressed_file_that_swells_is_refused_before_it_is_unpacked(tmp_path):
+    zstd = pytest.importorskip("backports.zstd", reason="bags are read by the standard library's zstd here")
+    (tmp_path / "metadata.yaml").write_text("rosbag2_bagfile_information: {}")
+    (tmp_path / "bag_0.db3.zstd").write_bytes(zstd.compress(bytes(64 << 20)))
+    with pytest.raises(BagError, match=r"'bag_0.db3.zstd' unpacks to more than 1000 times its size"):
+        read_bag(tmp_path, Model.from_urdf(ARM))
+    (tmp_path / "bag_0.db3.zstd").write_bytes(zstd.compress(bytes(range(256)) * 100)[:-3])
+    with pytest.raises(BagError, match="cannot be read"):
+        read_bag(tmp_path, Model.from_urdf(ARM))

@@ -1,0 +1,153 @@
+"""Files made to hurt: devices and FIFOs, endless names, chains, copies and nesting; each is refused or read at once."""
+
+from __future__ import annotations
+
+import os
+import resource
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lie_dynamics_ros.identify.bag import messages
+from lie_dynamics_ros.lie_dynamics import LieDynamicsError, Model
+from lie_dynamics_ros.lie_dynamics.files import write_file
+from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
+
+from .target import DefectError, Target
+
+SECONDS, BYTES = 2.0, 300 * 2**20
+"""Of processor time and further memory that a file may take."""
+SOLID = "<inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
+MASS = "<inertial><mass value='2'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+
+
+def sdf(inside: str) -> str:
+    return f"<sdf version='1.9'><model name='m'><link name='a'>{SOLID}</link>{inside}</model></sdf>"
+
+
+def urdf(inside: str) -> str:
+    return f"<robot name='r'><link name='a'>{MASS}</link>{inside}</robot>"
+
+
+def frames(rng: np.random.Generator, count: int) -> str:
+    """A chain of frames in any order, which may end at nothing or at itself."""
+    last = ["a", "nothing", f"f{count - 1}"][int(rng.integers(3))]
+    to = [last, *(f"f{k}" for k in range(count - 1))]
+    rows = [f"<frame name='f{k}' attached_to='{to[k]}'><pose>0 0 1e-3 0 0 0</pose></frame>" for k in range(count)]
+    return sdf("".join(rows[k] for k in rng.permutation(count)))
+
+
+def links(rng: np.random.Generator, count: int) -> str:
+    """Links that hang on each other in a chain, or on nothing."""
+    loose = rng.random() < 0.5
+    parts = [f"<link name='l{k}'/>" for k in range(count)]
+    for k in range(0 if loose else count):
+        ends = f"<parent link='{'a' if k == 0 else f'l{k - 1}'}'/><child link='l{k}'/>"
+        parts.append(f"<joint name='j{k}' type='fixed'>{ends}</joint>")
+    return urdf("".join(parts))
+
+
+def texts(rng: np.random.Generator) -> str:
+    """What no file should hold."""
+    n = int(rng.integers(1, 200_000))
+    made = [
+        "<robot name='r'>" + "<a>" * n,
+        "<!DOCTYPE x [<!ENTITY a '" + "b" * n + "'><!ENTITY c '&a;&a;'>]><robot name='&c;'/>",
+        urdf(f"<link name='{'x' * n}'/>"),
+        urdf("\ud800"),
+        urdf(f"<link name=b{n}/>"),
+        urdf(f"<joint name='j' type='revolute'><mimic joint='j'/><limit lower='{'9' * n}'/></joint>"),
+        "<sdf version='1.9'>" + "<model name='m'>" * min(n, 5000),
+        "<sdf version='1.9'><world name='w'>" + "<model name='m'/>" * min(n, 20_000) + "</world></sdf>",
+    ]
+    return made[int(rng.integers(len(made)))]
+
+
+class Subject(Target):
+    """See the module."""
+
+    cases = 400
+
+    def __enter__(self) -> Subject:
+        self._folder = tempfile.TemporaryDirectory()
+        place = Path(self._folder.name)
+        for end in ("urdf", "sdf", "xml", "yaml"):
+            os.mkfifo(place / f"fifo.{end}")
+            (place / f"zero.{end}").symlink_to("/dev/zero")
+            (place / f"self.{end}").symlink_to(place / f"self.{end}")
+        self._place = place
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def check(self, rng: np.random.Generator, index: int) -> None:
+        kinds: tuple[Callable[[np.random.Generator], None], ...] = (
+            self._special, self._text, self._large, self._output, self._bag,
+        )  # fmt: skip
+        memory, begun = self._memory(), self._time()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                kinds[index % len(kinds)](rng)
+        except LieDynamicsError as error:
+            if len(str(error)) > 2000:
+                raise DefectError(f"a refusal of {len(str(error))} characters") from error
+        spent, grown = self._time() - begun, self._memory() - memory
+        if spent > SECONDS or grown > BYTES:
+            raise DefectError(f"{spent:.1f} s and {grown >> 20} MB for one file")
+
+    def _special(self, rng: np.random.Generator) -> None:
+        readers = (("urdf", Model.from_urdf), ("sdf", Model.from_sdf), ("yaml", StewartPlatform.from_yaml))
+        end, read = readers[int(rng.integers(3))]
+        read(self._place / f"{('fifo', 'zero', 'self')[int(rng.integers(3))]}.{end}")
+        raise DefectError("a special file was read")
+
+    def _bag(self, rng: np.random.Generator) -> None:
+        """Folders of bags whose metadata or recordings never end, or unpack to far more than they are."""
+        folder = Path(tempfile.mkdtemp(dir=self._place))
+        kind = int(rng.integers(3))
+        if kind == 0:
+            os.mkfifo(folder / "metadata.yaml")
+        elif kind == 1:
+            (folder / "metadata.yaml").symlink_to("/dev/zero")
+        else:
+            zstd = pytest.importorskip("backports.zstd")
+            (folder / "metadata.yaml").write_text("rosbag2_bagfile_information: {}")
+            (folder / "one.db3.zstd").write_bytes(zstd.compress(bytes(int(rng.integers(50, 150)) << 20)))
+        list(messages(folder, ["sensor_msgs/msg/JointState"], {}))
+        raise DefectError("a bag without an end was read")
+
+    def _text(self, rng: np.random.Generator) -> None:
+        text = texts(rng)
+        read = Model.from_sdf if text.startswith("<sdf") else Model.from_urdf
+        read(text)
+
+    def _large(self, rng: np.random.Generator) -> None:
+        if rng.random() < 0.5:
+            Model.from_sdf(frames(rng, int(rng.integers(1, 15_000))))
+        else:
+            Model.from_urdf(links(rng, int(rng.integers(1, 15_000))))
+
+    def _output(self, rng: np.random.Generator) -> None:
+        """What is written replaces links and never goes through them."""
+        aim, link = self._place / "aim", self._place / "link"
+        aim.write_text("kept")
+        link.unlink(missing_ok=True)
+        link.symlink_to(self._place / "fifo.urdf" if rng.random() < 0.5 else aim)
+        write_file(link, "written")
+        if link.is_symlink() or link.read_text() != "written" or aim.read_text() != "kept":
+            raise DefectError("a file was written through a link")
+
+    @staticmethod
+    def _memory() -> int:
+        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    @staticmethod
+    def _time() -> float:
+        return time.process_time()
