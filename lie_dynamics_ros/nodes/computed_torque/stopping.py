@@ -38,6 +38,8 @@ OFF_RATE = 40.0
 """Rate of the low-pass of errors of velocities before a stop [1/s]."""
 OUTDATED = 2.0
 """Period, over the time of that low-pass, from which on states are taken unfiltered."""
+HIT = 0.05
+"""Velocity, over its mean before a stop, below which a joint was stopped by a hit."""
 CALM_SPEED = 3e-3
 """Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
 MEAN_RATE = 10.0
@@ -236,7 +238,12 @@ class Stop:
                 place, moved = self._place, self._moved
                 old = gains.smooth * period > OUTDATED  # the state before tells nothing
                 old = old or place is None or moved is None or within(place - q, far) != 1
-                x, v = (q, qd) if old or place is None or moved is None else (q if lost else place, moved)
+                if old or place is None or moved is None:
+                    x, v = q, qd
+                else:  # a joint that moved and hardly does now, as after a hit, is planned for as it is
+                    slower = np.clip(qd, np.minimum(moved, 0.0), np.maximum(moved, 0.0))
+                    hit = (np.abs(moved) > self._moving) & (np.abs(slower) < HIT * np.abs(moved))
+                    x, v = np.where(hit | lost, q, place), np.where(hit, slower, moved)
                 braking = None if s.plan is None and not s.late else -hurry * v
                 s.slow = s.slow - self._off
                 self._away = self._off = self._zero  # which are in the plan now
