@@ -1,7 +1,7 @@
 """Limits on random paths of random servo hexapods: how much of each is used at most, by the judge of the tests.
 
 The judge knows angles by circles and spheres, rates and accelerations by differences, torques by virtual work, at 400
-times of each motion. As many paths as fit into twenty minutes of one process.
+times of each motion. As many paths as fit into an hour of one process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from ..results import Figure, at_most
 
 TESTS = Path(__file__).parents[2] / "test"
-CHUNK, WANTED, SECONDS = 100, 10_000, 1200.0
+CHUNK, WANTED, SECONDS = 100, 10_000, 3600.0
 LIMITS = "accelerations and torques", "rates and speeds", "angles"
 
 
