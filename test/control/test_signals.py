@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lie_dynamics_ros.lie_dynamics.control.kernels.oscillation import DIRECTION, count_turns
+from lie_dynamics_ros.lie_dynamics.control.kernels.oscillation import AWAY, DIRECTION, MOVED, OFF, PLACE, count_turns, smooth_state
 from lie_dynamics_ros.lie_dynamics.control.kernels.polynomials import write_motion
 from lie_dynamics_ros.lie_dynamics.control.kernels.signals import (
     BAD_POSITION,
@@ -86,3 +86,16 @@ def test_polynomials_are_written_for_owned_joints():
             assert found[joint] == pytest.approx(expected, rel=1e-14)
         assert (found[[0, 1, 3]] == 9.0).all()
     assert write_motion(coefficients, start, np.array([t]), np.array([4, 0, 5]), owned, *motion) == -1
+
+
+def test_a_smooth_state_is_the_desired_one_less_mean_errors(rng):
+    table, mean = np.zeros((4, 3)), np.zeros((2, 3))
+    for part in (1.0, 0.5, 0.2):
+        desired, measured = rng.normal(size=(2, 2, 3))
+        assert smooth_state(table, np.array([part]), *desired, *measured) == 0
+        mean += part * (desired - measured - mean)
+        np.testing.assert_allclose(table[[AWAY, OFF]], mean, rtol=1e-14)
+        np.testing.assert_allclose(table[[PLACE, MOVED]], desired - mean, rtol=1e-13)
+    before = table.copy()
+    assert smooth_state(table, np.ones(1), np.zeros(2), *np.zeros((3, 3))) == -1
+    np.testing.assert_array_equal(table, before)

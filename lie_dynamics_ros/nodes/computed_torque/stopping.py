@@ -14,10 +14,12 @@ from ...core.arrays import Array
 from ...core.robot_state import RobotState
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.control import SoftLimits, StopPlan
+from ...lie_dynamics.control.kernels.oscillation import MOVED, OFF, PLACE, smooth_state
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, mass_matrix
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
+from ...lie_dynamics.engine.compile import raise_if_rejected
 from .gains import StopGains
 from .sensor_noise import SensorNoise
 from .untold_inertia import HEAVIEST_UNTOLD, UntoldInertia
@@ -153,10 +155,8 @@ class Stop:
     ) -> None:
         self._zero = np.zeros(len(limit))
         self._borne = self._zero  # mean effort of feedback of late
-        self._states = 0  # of which there are, in the mean:
-        self._away, self._off = self._zero, self._zero  # errors of positions and of velocities
-        self._place: Array | None = None  # positions and velocities without what oscillates
-        self._moved: Array | None = None
+        self._states = 0  # of which there are, in the mean errors; and positions and velocities without these:
+        self._smooth, self._part = np.zeros((4, len(limit))), np.zeros(1)
         self._largest, self._quiet = LARGEST_OFFSET * limit, QUIET * scale
         self._rough, self._heaviest = ROUGH * scale, HEAVIEST_UNTOLD * scale
         self._light = np.diag(1e-3 * scale)
@@ -177,9 +177,11 @@ class Stop:
         """Take note of a desired position and velocity and those at a state (n,), ``period`` [s] after the last."""
         self._states += 1
         part = 1.0 if rate * period > OUTDATED else max(-math.expm1(-rate * period), 2.0 / (1.0 + self._states))
-        self._away = self._away + part * (position - q - self._away)
-        self._off = self._off + part * (velocity - qd - self._off)
-        self._place, self._moved = position - self._away, velocity - self._off
+        self._part[0] = part
+        given = position, velocity, q, qd
+        if smooth_state(self._smooth, self._part, *given) != 0:  # of another layout
+            plain = (np.ascontiguousarray(a, np.float64) for a in given)
+            raise_if_rejected(smooth_state(self._smooth, self._part, *plain))
 
     def note(self, feedback: Array, period: float) -> None:
         """Take note of what feedback exerted (n,) for ``period`` [s], before a stop [N m, N]."""
@@ -187,8 +189,8 @@ class Stop:
 
     def forget(self) -> None:
         """Forget what feedback exerted, and how the robot moved."""
-        self._borne = self._off = self._away = self._zero
-        self._states, self._place, self._moved = 0, None, None
+        self._borne, self._states = self._zero, 0
+        self._smooth[:] = 0.0
 
     def begin(self, gives_way: bool, goes_on: bool = False) -> None:
         """Begin a stop from where the robot is in the next state; or give way to what touches first.
@@ -200,8 +202,8 @@ class Stop:
         self.noise.reset()
         offset = np.clip(self._borne, -self._largest, self._largest) if goes_on and not gives_way else zero
         giving = GIVING_WAY if gives_way else 0.0
-        moved = zero if self._moved is None else self._moved
-        self.state = StopState(moved, self._off, zero, offset, zero, self._light, give_way=giving, gave_way=gives_way)
+        moved, off = self._smooth[MOVED].copy(), self._smooth[OFF].copy()
+        self.state = StopState(moved, off, zero, offset, zero, self._light, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -235,18 +237,17 @@ class Stop:
                 soft = self._soft
                 # One that begins anew under way brakes at once: begun at each state, it would never come to braking.
                 hurry = gains.fastest if s.late else gains.plan
-                place, moved = self._place, self._moved
-                old = gains.smooth * period > OUTDATED  # the state before tells nothing
-                old = old or place is None or moved is None or within(place - q, far) != 1
-                if old or place is None or moved is None:
+                place, moved = self._smooth[PLACE], self._smooth[MOVED]
+                old = not self._states or gains.smooth * period > OUTDATED  # the state before tells nothing
+                if old or within(place - q, far) != 1:
                     x, v = q, qd
                 else:  # a joint that moved and hardly does now, as after a hit, is planned for as it is
                     slower = np.clip(qd, np.minimum(moved, 0.0), np.maximum(moved, 0.0))
                     hit = (np.abs(moved) > self._moving) & (np.abs(slower) < HIT * np.abs(moved))
                     x, v = np.where(hit | lost, q, place), np.where(hit, slower, moved)
                 braking = None if s.plan is None and not s.late else -hurry * v
-                s.slow = s.slow - self._off
-                self._away = self._off = self._zero  # which are in the plan now
+                s.slow = s.slow - self._smooth[OFF]
+                self._smooth[: OFF + 1] = 0.0  # which are in the plan now
                 s.plan = StopPlan(x, v, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
                 s.begun, s.late = stamp, False
             motion = s.plan.at((stamp - s.begun) * 1e-9)
@@ -284,7 +285,7 @@ class Stop:
         pull = np.minimum(stiffness, usual.spring(s.filter) * usual.total(inertia)) / gains.total(inertia) * error
         noise = part * gains.direct * swing + s.filter * slow
         return StopMotion(
-            motion, part * rate + pull, s.slow + pull, self._place, self._moved, s.offset, heavier, noise,
+            motion, part * rate + pull, s.slow + pull, *self._smooth[PLACE:].copy(), s.offset, heavier, noise,
             gives_way, let_go, found, gains,
         )  # fmt: skip
 
@@ -311,7 +312,7 @@ class Stop:
     def swings(self, velocity: Array, thrown: Array) -> bool:
         """Return whether joints that are faster than ``thrown`` (n,) go to and fro."""
         fast = np.abs(velocity) > thrown
-        return self._moved is not None and not (fast & (np.abs(self._moved) > 0.5 * np.abs(velocity))).any()
+        return self._states > 0 and not (fast & (np.abs(self._smooth[MOVED]) > 0.5 * np.abs(velocity))).any()
 
     def rests(self, wanted: StopMotion, velocity: Array) -> bool:
         """Return whether the way to rest has ended, and the robot rests."""

@@ -1,4 +1,4 @@
-"""Turns of efforts that swing, counted for all joints in one call."""
+"""Turns of efforts that swing, counted for all joints in one call, and a state without what swings."""
 
 from __future__ import annotations
 
@@ -13,6 +13,24 @@ EXTREME, TURNED, DIRECTION, TURNS = range(4)
 #: Numbers given: smallest swing that counts, part of the turns that is left after this period, turns from which on a
 #: joint oscillates; found: largest swing of a joint that does.
 SMALLEST_SWING, LEFT, MOST, LARGEST_SWING = range(4)
+#: Rows of the other table: mean errors of positions and velocities, and the desired ones less these.
+AWAY, OFF, PLACE, MOVED = range(4)
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
+def smooth_state(table: Array, part: Array, position: Array, velocity: Array, q: Array, qd: Array) -> int:
+    """Let means take in a ``part`` (1,) of the errors of a state, desired and measured (n,); fill `table` (4, n)."""
+    n = table.shape[1]
+    if table.shape[0] != 4 or part.shape[0] != 1 or position.shape[0] != n or velocity.shape[0] != n:
+        return -1
+    if q.shape[0] != n or qd.shape[0] != n:
+        return -1
+    for i in range(n):
+        table[AWAY, i] += part[0] * (position[i] - q[i] - table[AWAY, i])
+        table[OFF, i] += part[0] * (velocity[i] - qd[i] - table[OFF, i])
+        table[PLACE, i] = position[i] - table[AWAY, i]
+        table[MOVED, i] = velocity[i] - table[OFF, i]
+    return 0
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
