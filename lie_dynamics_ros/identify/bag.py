@@ -207,7 +207,7 @@ def _refuse_swollen(file: Path, bag: Path) -> None:
             while left >= 0 and (part := unpacked.read(1 << 20)):
                 left -= len(part)
     except (EOFError, zstd.ZstdError):
-        return  # what is damaged, the reader names
+        return  # another format, or damaged, which the reader names
     if left < 0:
         raise BagError(
             f"bag {str(bag)!r}: {file.name!r} unpacks to more than {MAX_RATIO} times its size, which no recording does"
@@ -220,8 +220,8 @@ def _refuse_special_files(path: Path) -> None:
     for file in inside:
         if not file.is_file() and not file.is_dir():
             raise BagError(f"bag {str(path)!r}: {file.name!r} is a device, FIFO or socket; a regular file is expected")
-        if file.suffix == ".zstd" and file.is_file():
-            _refuse_swollen(file, path)
+        if file.is_file():
+            _refuse_swollen(file, path)  # whatever its name: metadata say which files are compressed
     metadata = path / "metadata.yaml"
     if path.is_dir() and metadata.is_file() and metadata.stat().st_size > MAX_METADATA:
         raise BagError(

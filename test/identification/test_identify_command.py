@@ -294,6 +294,9 @@ def test_a_compressed_file_that_swells_is_refused_before_it_is_unpacked(tmp_path
     (tmp_path / "bag_0.db3.zstd").write_bytes(zstd.compress(bytes(64 << 20)))
     with pytest.raises(BagError, match=r"'bag_0.db3.zstd' unpacks to more than 1000 times its size"):
         read_bag(tmp_path, Model.from_urdf(ARM))
-    (tmp_path / "bag_0.db3.zstd").write_bytes(zstd.compress(bytes(range(256)) * 100)[:-3])
+    (tmp_path / "bag_0.db3.zstd").rename(tmp_path / "data")
+    with pytest.raises(BagError, match=r"'data' unpacks to more than 1000 times its size"):
+        read_bag(tmp_path, Model.from_urdf(ARM))
+    (tmp_path / "data").write_bytes(zstd.compress(bytes(range(256)) * 100)[:-3])
     with pytest.raises(BagError, match="cannot be read"):
         read_bag(tmp_path, Model.from_urdf(ARM))
