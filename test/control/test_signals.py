@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lie_dynamics_ros.lie_dynamics.control.kernels.oscillation import AWAY, DIRECTION, MOVED, OFF, PLACE, count_turns, smooth_state
+from lie_dynamics_ros.lie_dynamics.control.kernels.oscillation import (
+    AWAY,
+    DIRECTION,
+    MOVED,
+    OFF,
+    PLACE,
+    count_turns,
+    smooth_state,
+)
 from lie_dynamics_ros.lie_dynamics.control.kernels.polynomials import write_motion
 from lie_dynamics_ros.lie_dynamics.control.kernels.signals import (
     BAD_POSITION,
