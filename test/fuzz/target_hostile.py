@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +15,14 @@ from lie_dynamics_ros.identify.bag import messages
 from lie_dynamics_ros.lie_dynamics import LieDynamicsError, Model
 from lie_dynamics_ros.lie_dynamics.files import write_file
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
+from lie_dynamics_ros.ros.model.model_loading import compile_mjcf
 
 from .target import DefectError, Target
 
 SECONDS, BYTES = 2.0, 300 * 2**20
 """Of processor time and further memory that a file may take."""
+COMPILER = 300 * 2**20
+"""Memory of a process that has loaded what compiles MJCF [bytes]."""
 SOLID = "<inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
 MASS = "<inertial><mass value='2'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
 
@@ -87,7 +89,7 @@ class Subject(Target):
 
     def check(self, rng: np.random.Generator, index: int) -> None:
         kinds: tuple[Callable[[np.random.Generator], None], ...] = (
-            self._special, self._text, self._large, self._output, self._bag,
+            self._special, self._text, self._large, self._output, self._bag, self._mjcf,
         )  # fmt: skip
         memory, begun = self._memory(), self._time()
         try:
@@ -126,6 +128,16 @@ class Subject(Target):
         list(messages(folder, ["sensor_msgs/msg/JointState"], {}))
         raise DefectError("a bag without an end was read")
 
+    def _mjcf(self, rng: np.random.Generator) -> None:
+        """MJCF of a parameter: copies without number, in the text or in a file, and files that do not answer."""
+        many = f"<replicate count='{10 ** int(rng.integers(6, 15))}'><body><geom size='1'/></body></replicate>"
+        inner = self._place / "inner.xml"
+        inner.write_text(f"<mujoco>{many}</mujoco>")
+        file = (inner, self._place / "fifo.xml", self._place / "zero.xml", self._place)[int(rng.integers(4))]
+        inside = many if rng.random() < 0.3 else f"<include file='{file}'/>"
+        compile_mjcf(f"<mujoco><worldbody>{inside}</worldbody></mujoco>")
+        raise DefectError("MJCF without an end was compiled")
+
     def _text(self, rng: np.random.Generator) -> None:
         text = texts(rng)
         read = Model.from_sdf if text.startswith("<sdf") else Model.from_urdf
@@ -149,8 +161,11 @@ class Subject(Target):
 
     @staticmethod
     def _memory() -> int:
-        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        """Largest memory of this process, and beyond `COMPILER` of those that it waited for."""
+        own, others = (resource.getrusage(x).ru_maxrss for x in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return 1024 * own + max(0, 1024 * others - COMPILER)
 
     @staticmethod
     def _time() -> float:
-        return time.process_time()
+        """Processor time of this process and of those that it waited for."""
+        return sum(os.times()[:4])

@@ -98,6 +98,13 @@ def test_what_a_fixed_joint_says_of_motion_means_nothing(inside):
         Model.from_urdf(urdf(FIXED.format(inside)).replace("'fixed'", "'prismatic'"))
 
 
+@pytest.mark.parametrize("tag", ["constraint", "loop_joint"])
+def test_what_would_close_loops_is_told_to_be_left_out(tag):
+    with pytest.warns(DescriptionWarning, match=f"element <{tag}> in <robot>.*ConstraintSet"):
+        model = Model.from_urdf(urdf(f"<{tag} name='c'><parent link='a'/><child link='b'/></{tag}>"))
+    assert model.joint_names == ("j",)
+
+
 THIN = "<mass value='2'/><inertia ixx='.3' iyy='.01' izz='.01' ixy='0' ixz='0' iyz='0'/>"
 
 

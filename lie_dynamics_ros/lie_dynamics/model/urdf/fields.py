@@ -21,6 +21,8 @@ from ...lie import quaternion, so3
 from ...texts import LARGEST, plain_number, quoted, shortened
 from ...xml_elements import ElementReader, short_name
 
+#: Elements that are proposed for closed loops, which no version of the format has.
+CLOSINGS = ("constraint", "loop_joint", "loop")
 #: Versions of the format that are read, by what <robot> says.
 VERSIONS = ((1, 0), (1, 1), (1, 2))
 
@@ -30,7 +32,7 @@ class RobotElement:
     """A <robot>: its name, version, namespace ("" or "{uri}"), and its <link> and <joint> elements by name.
 
     Of a <link>, only its <inertial> elements are kept whole, of the others the names; of a <joint>, everything down
-    to the children of its children.
+    to the children of its children. What would close loops, which are proposed for the format, is kept by its tag.
     """
 
     name: str
@@ -38,6 +40,7 @@ class RobotElement:
     namespace: str
     links: list[Element] = field(default_factory=list)
     joints: list[Element] = field(default_factory=list)
+    closings: list[str] = field(default_factory=list)
 
 
 def read_robot(source: str | bytes, origin: str) -> RobotElement:
@@ -84,6 +87,8 @@ class _Reader(ElementReader):
     def wanted(self, tag: str, depth: int) -> bool:
         names = self.robot().namespace
         if depth == 1:
+            if tag.removeprefix(names) in CLOSINGS:
+                self.robot().closings.append(tag.removeprefix(names))
             return tag in (names + "link", names + "joint")
         if self._open[1].tag == names + "link":
             return depth == 2 or (depth <= 4 and self._open[2].tag == names + "inertial")

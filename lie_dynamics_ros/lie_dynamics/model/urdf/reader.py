@@ -92,6 +92,9 @@ def read_urdf(
     robot = read_robot(source, origin)
     remarks: list[str] = []
     strangers = Strangers()
+    for tag in robot.closings:
+        what = f"element <{tag}> in <robot> (give what closes loops as a ConstraintSet)"
+        strangers.note(what, f"robot '{robot.name}'")
     links = tuple(_link(element, robot, strangers) for element in robot.links)
     joints = tuple(_joint(element, robot, remarks, strangers) for element in robot.joints)
     try:
