@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from io import SEEK_CUR, BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -24,6 +25,8 @@ GAP = 20
 MOST_STATES = 2_000_000
 #: Size of what a compressed file of a bag unpacks to, over its own: the most that is read.
 MAX_RATIO = 1000
+#: How MCAP begins, which of its records hold packed messages, and their largest size that is looked into [bytes].
+MCAP, CHUNK, MAX_CHUNK = b"\x89MCAP0\r\n", 6, 2**30
 #: Largest metadata of a bag that are read [bytes].
 MAX_METADATA = 4 * 2**20
 #: What stamps go back by where a clock was set or a recording started anew [ns], and the pause that is put there.
@@ -194,24 +197,43 @@ def messages(path: str | Path, types: Sequence[str], kinds: dict[str, str]) -> I
 
 
 def _refuse_swollen(file: Path, bag: Path) -> None:
-    """Refuse a compressed file that unpacks to more than any recording does, which a reader would unpack whole."""
+    """Refuse a file, or chunks of MCAP, that unpack to more than any recording does, as a reader unpacks them whole."""
     for name in ("backports.zstd", "compression.zstd"):  # what rosbags reads them with, before and from Python 3.14
         with suppress(ImportError):
             zstd = import_module(name)
             break
     else:
         return
-    left = MAX_RATIO * file.stat().st_size
-    try:
-        with zstd.open(file, "rb") as unpacked:
-            while left >= 0 and (part := unpacked.read(1 << 20)):
-                left -= len(part)
-    except (EOFError, zstd.ZstdError):
-        return  # another format, or damaged, which the reader names
-    if left < 0:
-        raise BagError(
-            f"bag {str(bag)!r}: {file.name!r} unpacks to more than {MAX_RATIO} times its size, which no recording does"
-        )
+    with file.open("rb") as packed:
+        chunks = _chunks(packed) if packed.read(len(MCAP)) == MCAP else iter([(packed, file.stat().st_size)])
+        for part, size in chunks:
+            if part is packed:
+                packed.seek(0)
+            left = MAX_RATIO * size
+            try:
+                with zstd.open(part, "rb") as unpacked:
+                    while left >= 0 and (piece := unpacked.read(1 << 20)):
+                        left -= len(piece)
+            except (EOFError, zstd.ZstdError):
+                continue  # another format, or damaged, which the reader names
+            if left < 0:
+                raise BagError(
+                    f"bag {str(bag)!r}: {file.name!r} unpacks to more than {MAX_RATIO} times its size, which no "
+                    "recording does"
+                )
+
+
+def _chunks(file: BinaryIO) -> Iterator[tuple[BinaryIO, int]]:
+    """Yield what is packed in each chunk of MCAP from where a file is, and its size; LZ4 cannot swell as much."""
+    while len(head := file.read(9)) == 9:
+        length = int.from_bytes(head[1:], "little")
+        if head[0] != CHUNK or length > MAX_CHUNK:
+            file.seek(length, SEEK_CUR)
+            continue
+        content = file.read(length)
+        after = 32 + int.from_bytes(content[28:32], "little")
+        if content[32:after] == b"zstd":
+            yield BytesIO(content[after + 8 :]), max(len(content) - after - 8, 0)
 
 
 def _refuse_special_files(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -297,6 +298,13 @@ def test_a_compressed_file_that_swells_is_refused_before_it_is_unpacked(tmp_path
     (tmp_path / "bag_0.db3.zstd").rename(tmp_path / "data")
     with pytest.raises(BagError, match=r"'data' unpacks to more than 1000 times its size"):
         read_bag(tmp_path, Model.from_urdf(ARM))
+    for size, words in ((64 << 20, "'data' unpacks to more than 1000"), (100, "cannot be read")):
+        packed = zstd.compress(bytes(size))
+        records = bytes(28) + struct.pack("<I4sQ", 4, b"zstd", len(packed)) + packed
+        first = struct.pack("<BQ", 1, 3) + b"any"
+        (tmp_path / "data").write_bytes(b"\x89MCAP0\r\n" + first + struct.pack("<BQ", 6, len(records)) + records)
+        with pytest.raises(BagError, match=words):
+            read_bag(tmp_path, Model.from_urdf(ARM))
     (tmp_path / "data").write_bytes(zstd.compress(bytes(range(256)) * 100)[:-3])
     with pytest.raises(BagError, match="cannot be read"):
         read_bag(tmp_path, Model.from_urdf(ARM))
