@@ -148,45 +148,46 @@ def test_estimates_stay_physical_whatever_drives_them():
     rng = np.random.default_rng(9)
     highest = 2.0 * (parameters(panda())[:, 0] + 2.0)
     for _ in range(300):
-        control._learn(rng.normal(scale=10.0 ** rng.uniform(-2, 6), size=70), 1e-3)
+        control.estimates.move(rng.normal(scale=10.0 ** rng.uniform(-2, 6), size=70), 1e-3 / control.gamma)
         assert np.linalg.eigvalsh(control.pseudo).min() > 0.0
-        assert np.linalg.eigvalsh(control.set.bound - control.pseudo).min() > 0.0
+        assert np.linalg.eigvalsh(control.estimates.set.bound - control.pseudo).min() > 0.0
         assert ((control.parameters[:, 0] > 0.0) & (control.parameters[:, 0] < highest)).all()
     pull = np.zeros(70)
     for sign, end in ((1.0, 0.0), (-1.0, highest[6])):  # to one end of the masses and back to the other
         pull[60] = sign
         for _ in range(300):
-            control._learn(pull, 1e-3)
+            control.estimates.move(pull, 1e-3 / control.gamma)
         assert control.parameters[6, 0] == pytest.approx(end, abs=0.05)
 
 
 def test_a_step_of_learning_is_that_of_its_equation_whatever_its_size():
     """Beside eigenvalues and vectors by LAPACK; some steps end at the bounds, and the first begins at equal values."""
     control = AdaptiveController(panda(), 10.0, 10.0, 0.5, bodies=["panda_link3", "panda_link7"])
-    rng, W = np.random.default_rng(6), np.linalg.cholesky(control.set.bound)
-    control._keep(np.zeros((2, 4, 4)))
+    rng, W = np.random.default_rng(6), np.linalg.cholesky(control.estimates.set.bound)
+    control.estimates.coordinates = np.zeros((2, 4, 4))
     for k in range(60):
-        slope, before = rng.normal(scale=10.0 ** rng.uniform(-3, 5), size=70), control._coordinates
+        slope, before = rng.normal(scale=10.0 ** rng.uniform(-3, 5), size=70), control.estimates.coordinates
         if k % 7 == 3:
             slope[:] = 0.0
-        control._learn(slope, 1e-3)
+        control.estimates.move(slope, 1e-3 / control.gamma)
         L = _dual_pseudo(slope.reshape(7, 10)[list(control.bodies)])
         values, vectors = np.linalg.eigh(before - 2e-3 * np.swapaxes(W, -1, -2) @ L @ W)
         z = np.clip(values, -14.0, 14.0)[:, None, :]
         turned = np.swapaxes(vectors, -1, -2)
-        assert relative(control._coordinates, vectors * z @ turned) < 1e-12 * max(1.0, np.abs(values).max() / 14.0)
+        found = control.estimates.coordinates
+        assert relative(found, vectors * z @ turned) < 1e-12 * max(1.0, np.abs(values).max() / 14.0)
         expected = W @ (vectors / (1.0 + np.exp(-z)) @ turned) @ np.swapaxes(W, -1, -2)
         assert relative(control.pseudo, expected) < 1e-12 * max(1.0, np.abs(values).max() / 14.0)
 
 
 def test_nothing_is_learned_from_what_is_not_finite():
     control = AdaptiveController(panda(), 10.0, 10.0, 0.5)
-    control._learn(np.full(70, 0.1), 1e-2)
+    control.estimates.move(np.full(70, 0.1), 1e-2 / control.gamma)
     before = control.parameters
     for bad in (np.nan, np.inf, -np.inf, 1e308):
         slope = np.full(70, 0.1)
         slope[33] = bad
-        control._learn(slope, 1e3)
+        control.estimates.move(slope, 1e3 / control.gamma)
         assert (control.parameters == before).all()
 
 
@@ -198,9 +199,8 @@ def test_the_set_holds_a_body_with_a_payload_and_its_divergence_is_one():
         direction = rng.normal(size=3)
         place = center + 0.14 * direction / np.linalg.norm(direction)
         loaded = model.with_payload("panda_link7", 2.9, place)
-        assert (
-            np.linalg.eigvalsh(control.set.bound - inertial_parameters.pseudo_inertia(parameters(loaded)[6:])).min() > 0
-        )
+        bound = control.estimates.set.bound
+        assert np.linalg.eigvalsh(bound - inertial_parameters.pseudo_inertia(parameters(loaded)[6:])).min() > 0
         assert control.divergence(parameters(loaded)) > 0.0
     assert control.divergence(control.parameters) == pytest.approx(0.0, abs=1e-9)
     assert control.divergence(parameters(model.with_payload("panda_link7", 20.0, center))) == np.inf
@@ -212,15 +212,15 @@ def test_learning_gain_bounds_what_learning_does():
     control = AdaptiveController(model, 10.0, 10.0, 1.0, bodies=["panda_link7"])
     for _ in range(30):
         control.reset()
-        control._learn(rng.normal(scale=30.0, size=70), 1e-1)
+        control.estimates.move(rng.normal(scale=30.0, size=70), 1e-1 / control.gamma)
         Y = slotine_li_regressor(model, model.random(rng), *rng.normal(size=(3, 7)))
-        before, bound = control.parameters.ravel(), control.learning_gain(Y)
+        before, bound = control.parameters.ravel(), control.estimates.learning_gain(Y)
         s = rng.normal(size=7)
-        kept = control._coordinates.copy()
-        control._learn(s @ Y, 1e-6)
+        kept = control.estimates.coordinates.copy()
+        control.estimates.move(s @ Y, 1e-6 / control.gamma)
         drop = -s @ Y @ (control.parameters.ravel() - before) / 1e-6
         assert 0.0 <= drop <= s @ bound @ s * (1 + 1e-6)
-        control._keep(kept)
+        control.estimates.coordinates = kept
 
 
 def test_estimates_stay_sound_when_something_else_holds_the_robot():

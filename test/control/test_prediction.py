@@ -85,7 +85,7 @@ def test_the_stiffness_is_the_slope_of_coordinates(rng):
     control = learner(payload=30.0)
     control.observe(panda().random(rng), rng.normal(size=7), None, 0.0)
     for _ in range(20):
-        (Z,) = control._coordinates
+        (Z,) = control.estimates.coordinates
         control.observe(panda().random(rng), rng.normal(size=7), rng.normal(scale=10.0, size=7), 0.01)
         slopes = np.array([(relative(Z + 1e-4 * e) - relative(Z - 1e-4 * e)) / 2e-4 for e in basis])
         found = np.tril(control._prediction._stiff[2])
@@ -184,7 +184,7 @@ def test_whatever_the_efforts_estimates_stay_in_the_set_and_recover(size, rng):
     for _ in range(20):
         control.observe(true.random(rng), rng.normal(size=7), size * rng.choice([-1.0, 1.0], 7), 0.002)
         assert (np.linalg.eigvalsh(control.pseudo) > 0.0).all()
-        assert (np.linalg.eigvalsh(control.set.bound - control.pseudo) > 0.0).all()
+        assert (np.linalg.eigvalsh(control.estimates.set.bound - control.pseudo) > 0.0).all()
     control.observe(*state, None, 0.0)
     for _ in range(2000):
         now = true.random(rng), rng.normal(size=7)

@@ -27,6 +27,65 @@ LEAST_FRICTION = 5e-4
 """Friction that is compensated by half, over `effort_scale`: what is found where there is none lies below."""
 
 
+class InertiaEstimates:
+    """Estimated inertial parameters of some bodies, which an `InertiaSet` bounds.
+
+    Parameters
+    ----------
+    start : ndarray, shape (n_bodies, 10)
+        Parameters of all bodies to begin with.
+    chosen : ndarray of int, shape (k,)
+        Bodies whose parameters are learned.
+    payload, reach : float
+        See `AdaptiveController`.
+
+    Attributes
+    ----------
+    parameters : ndarray, shape (n_bodies, 10)
+        Of all bodies, in the order of `SpatialInertia.parameters`.
+    coordinates, pseudo : ndarray, shape (k, 4, 4)
+        Of the chosen bodies, as coordinates Z of the set and as pseudo-inertias.
+    """
+
+    def __init__(self, start: Array, chosen: npt.NDArray[np.int64], payload: float, reach: float) -> None:
+        self._start, self.chosen = start, chosen
+        self.set, self.parameters = InertiaSet(start[chosen], payload, reach), start.copy()
+        self.coordinates = self.pseudo = np.zeros((len(chosen), 4, 4))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was learned."""
+        self.parameters = self._start.copy()
+        self._take(*self.set.pseudo(self.set.coordinates(inertial_parameters.pseudo_inertia(self._start[self.chosen]))))
+
+    def adopt(self, other: InertiaEstimates) -> None:
+        """Go on with what was learned of the same bodies of the same robot, with other bounds."""
+        if not np.array_equal(self.chosen, other.chosen):
+            bodies = self.chosen.tolist(), other.chosen.tolist()
+            raise InputError(f"other: bodies {bodies[0]} are expected, got {bodies[1]}")
+        self._take(*self.set.pseudo(self.set.coordinates(other.pseudo)))
+
+    def move(self, slope: Array, size: float) -> None:
+        """Go a step against a slope over the parameters of all bodies; where that is not finite, nothing changes."""
+        moved = self.set.step(self.coordinates, slope, self.chosen, _DUAL, size)
+        if moved is not None:
+            self._take(*moved)
+
+    def _take(self, coordinates: Array, pseudo: Array) -> None:
+        self.coordinates, self.pseudo = coordinates, pseudo
+        self.parameters[self.chosen] = pseudo.reshape(-1, 16) @ _PARAMETERS
+
+    def learning_gain(self, Y: Array) -> Array:
+        """Return a bound G (nv, nv) of what learning does: d(Y pi)/dt = -G' s / gamma with 0 <= G' <= G, anywhere.
+
+        `Y` is the regressor (nv, 10 n_bodies), of which the columns of the bodies that learn count. Learning is slower
+        than damping where the eigenvalues of Kd^-1 G / gamma are below those of M^-1 Kd.
+        """
+        slopes = Y.reshape(len(Y), -1, 10)[:, self.chosen]
+        carried = self.set.carried(_dual_pseudo(slopes)).reshape(len(Y), -1)
+        return np.asarray(STEEPEST * carried @ carried.T)
+
+
 class AdaptiveController:
     """Passivity-based control that learns the inertial parameters of some bodies while it works.
 
@@ -49,7 +108,8 @@ class AdaptiveController:
     kd : array-like, shape () or (nv,)
         Damping of s [N m s/rad, N s/m].
     gamma : float
-        Weight of the divergence [J]: the smaller, the faster it learns; see `learning_gain` for how small it may be.
+        Weight of the divergence [J]: the smaller, the faster it learns; how small it may be, see
+        `InertiaEstimates.learning_gain`.
     bodies : sequence of str or int, optional
         Bodies or frames on them whose parameters are learned; all that move when left out. Those of the others stay.
     payload, reach : float
@@ -62,8 +122,7 @@ class AdaptiveController:
 
     Attributes
     ----------
-    pseudo : ndarray, shape (k, 4, 4)
-        Estimated pseudo-inertias of the bodies that learn.
+    estimates : InertiaEstimates
     gamma : float
         May be changed; the proof above holds while it stays or falls.
     rotors : ndarray, shape (nv,)
@@ -93,22 +152,20 @@ class AdaptiveController:
         chosen = range(model.n_bodies) if bodies is None else [model.moving_frame(b).body for b in bodies]
         self.bodies = tuple(sorted(set(int(b) for b in chosen)))
         self.rotors = np.zeros(model.nv)
-        self._start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
-        self._chosen = np.array(self.bodies, dtype=np.int64)
-        self.set = InertiaSet(self._start[self._chosen], float(payload), float(reach))
+        start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
+        places = np.array(self.bodies, dtype=np.int64)
+        self.estimates = InertiaEstimates(start, places, float(payload), float(reach))
         self._still, self._slope = np.zeros(model.nv), np.zeros((model.n_bodies, 10))
         self._prediction: MomentumPrediction | None = None
         if memory:
-            scale, factor = _scale(model, effort_scale), np.asarray(self.set.factor)
-            self._prediction = MomentumPrediction(model, self._chosen, self._start, factor, scale, _checked(memory))
-        self.reset()
+            scale, factor = _scale(model, effort_scale), np.asarray(self.estimates.set.factor)
+            self._prediction = MomentumPrediction(model, places, start, factor, scale, _checked(memory))
 
     def reset(self) -> None:
         """Forget what was learned."""
-        self._parameters = self._start.copy()
+        self.estimates.reset()
         if self._prediction is not None:
             self._prediction.reset()
-        self._keep(self.set.coordinates(inertial_parameters.pseudo_inertia(self._start[self._chosen])))
 
     def turn_gravity(self, model: Model) -> None:
         """Go on with the same model under another gravity; what was learned, inertias, stays."""
@@ -116,27 +173,19 @@ class AdaptiveController:
         if self._prediction is not None:
             self._prediction.model = model
 
-    def adopt(self, other: AdaptiveController) -> None:
-        """Go on with what another controller has learned of the same bodies of the same robot, under other gains."""
-        if self.bodies != other.bodies:
-            raise InputError(f"other: bodies {self.bodies} are expected, got {other.bodies}")
-        self._keep(self.set.coordinates(other.pseudo))
-
-    def _keep(self, coordinates: Array) -> None:
-        self._take(*self.set.pseudo(coordinates))
-
-    def _take(self, coordinates: Array, pseudo: Array) -> None:
-        self._coordinates, self.pseudo = coordinates, pseudo
-        self._parameters[self._chosen] = pseudo.reshape(-1, 16) @ _PARAMETERS
+    @property
+    def pseudo(self) -> Array:
+        """Estimated pseudo-inertias (k, 4, 4) of the bodies that learn."""
+        return self.estimates.pseudo
 
     @property
     def parameters(self) -> Array:
         """Estimated parameters (n_bodies, 10) of all bodies, in the order of `SpatialInertia.parameters`."""
-        return self._parameters.copy()
+        return self.estimates.parameters.copy()
 
     def inertia(self, body: str | int) -> SpatialInertia:
         """Return the estimated inertia of a moving body, in its frame."""
-        return SpatialInertia.from_parameters(self._parameters[self.model.moving_frame(body).body])
+        return SpatialInertia.from_parameters(self.estimates.parameters[self.model.moving_frame(body).body])
 
     def estimated_model(self) -> Model:
         """Return the model with the estimated inertias."""
@@ -147,8 +196,9 @@ class AdaptiveController:
 
     def divergence(self, parameters: npt.ArrayLike) -> float:
         """Return the sum of D from the estimates to true parameters (n_bodies, 10), see the class; never negative."""
-        true = inertial_parameters.pseudo_inertia(np.asarray(parameters, np.float64)[self._chosen])
-        return float(self.set.divergence(true, self._coordinates).sum())
+        found = self.estimates
+        true = inertial_parameters.pseudo_inertia(np.asarray(parameters, np.float64)[found.chosen])
+        return float(found.set.divergence(true, found.coordinates).sum())
 
     def update(
         self,
@@ -177,19 +227,12 @@ class AdaptiveController:
         """
         model, r = self.model, reference
         Y = slotine_li_regressor(model, q, qd, r.velocity, r.acceleration)
-        torque = Y @ self._parameters.ravel() + armature(model) * r.acceleration
+        torque = Y @ self.estimates.parameters.ravel() + armature(model) * r.acceleration
         if model.actuation_terms is not None:
             torque = torque + joint_losses(model, q, qd) + rotor_coriolis(model, qd, r.velocity)
-        self._learn(r.sliding @ Y, period)
+        if period:
+            self.estimates.move(r.sliding @ Y, period / self.gamma)
         return np.asarray(torque)
-
-    def _learn(self, slope: Array, period: float) -> None:
-        """Move the estimates for `period` [s]; `slope` is Y^T s. From what is not finite, nothing is learned."""
-        if period == 0.0:
-            return
-        moved = self.set.step(self._coordinates, slope, self._chosen, _DUAL, period / self.gamma)
-        if moved is not None:
-            self._take(*moved)
 
     def observe(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, effort: Array | None, period: float, shift: Array | None = None
@@ -216,14 +259,12 @@ class AdaptiveController:
             return
         x, v = np.ascontiguousarray(q, np.float64), np.ascontiguousarray(qd, np.float64)
         more = self._still if shift is None else shift
-        present = self._parameters[self._chosen]
-        slope = self._prediction.move(x, v, effort, more, period, present, self._coordinates, self.rotors)
-        if slope is None:
-            return
-        self._slope[self._chosen] = slope
-        moved = self.set.step(self._coordinates, self._slope.reshape(-1), self._chosen, _DUAL, 1.0)
-        if moved is not None:
-            self._take(*moved)
+        known = self.estimates
+        present = known.parameters[known.chosen]
+        slope = self._prediction.move(x, v, effort, more, period, present, known.coordinates, self.rotors)
+        if slope is not None:
+            self._slope[known.chosen] = slope
+            known.move(self._slope.reshape(-1), 1.0)
 
     def friction(self, velocity: npt.ArrayLike) -> Array:
         """Return what friction takes at a desired velocity (nv,), as found by `observe` beside that of the model.
@@ -238,16 +279,6 @@ class AdaptiveController:
         size = dry**2 + viscous**2
         found = size / (size + LEAST_FRICTION**2) * (dry * np.tanh(v / SMOOTH) + viscous * v)
         return np.asarray(np.clip(found, -LARGEST_FRICTION, LARGEST_FRICTION) * self._prediction.scale)
-
-    def learning_gain(self, Y: Array) -> Array:
-        """Return a bound G (nv, nv) of what learning does: d(Y pi)/dt = -G' s / gamma with 0 <= G' <= G, anywhere.
-
-        `Y` is the regressor (nv, 10 n_bodies), of which the columns of the bodies that learn count. Learning is slower
-        than damping where the eigenvalues of Kd^-1 G / gamma are below those of M^-1 Kd.
-        """
-        slopes = Y.reshape(len(Y), -1, 10)[:, self._chosen]
-        carried = self.set.carried(_dual_pseudo(slopes)).reshape(len(Y), -1)
-        return np.asarray(STEEPEST * carried @ carried.T)
 
 
 def _scale(model: Model, scale: npt.ArrayLike) -> Array:

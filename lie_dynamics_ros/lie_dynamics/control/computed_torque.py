@@ -97,12 +97,12 @@ class ComputedTorquePID:
         self.model = model
         self.kp, self.kd, self.ki = gains(model, kp, "kp"), gains(model, kd, "kd"), gains(model, ki, "ki")
         self.limit = np.broadcast_to(np.asarray(limit, np.float64), (model.nv,))
-        self.reset()
+        self.integral = np.zeros(model.nv)
+        self._slope: Array | None = None  # of the integral, at the last state
 
     def reset(self) -> None:
         """Forget the integral."""
-        self.integral = np.zeros(self.model.nv)
-        self._last: Array | None = None
+        self.integral, self._slope = np.zeros(self.model.nv), None
 
     def update(
         self,
@@ -140,11 +140,11 @@ class ComputedTorquePID:
         if not self.ki.any():
             return acceleration
         slope = gradient(model, error.position, np.ones(model.nv))
-        if self._last is not None:
-            integral = self.integral + 0.5 * period * (self._last + slope)
+        if self._slope is not None:
+            integral = self.integral + 0.5 * period * (self._slope + slope)
             wound = np.abs(self.ki * integral) > np.maximum(self.limit, np.abs(self.ki * self.integral))
             self.integral = np.where(wound, self.integral, integral)
-        self._last = slope
+        self._slope = slope
         return acceleration + self.ki * self.integral
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,24 @@ class _State(NamedTuple):
     commanded: Array
 
 
+@dataclass(slots=True)
+class DelayEvidence:
+    """What jumps of the commanded acceleration have shown.
+
+    Attributes
+    ----------
+    seen, sure : float
+        The sums of z.y and z.x.
+    doubt, count : float
+        12 times the variance of the acceleration error, and from how many states [rad^2/s^4, m^2/s^4].
+    """
+
+    seen: float = 0.0
+    sure: float = 0.0
+    doubt: float = DOUBT
+    count: float = PRIOR
+
+
 class EffortDelay:
     """Delay of the efforts, by least squares over jumps of the acceleration commanded; see doc/control.md.
 
@@ -60,14 +79,12 @@ class EffortDelay:
     def __init__(self, n: int) -> None:
         self._states: deque[_State] = deque(maxlen=5 + LONGEST)
         self._usual, self._little = np.full(n, JUMP), np.full(n, LITTLE)
-        self._whole = 0
-        self.forget()
+        self._whole, self._evidence = 0, DelayEvidence()
 
     def forget(self) -> None:
         """Forget all: states that come after a gap may be those of another driver."""
         self._states.clear()
-        self._seen = self._sure = 0.0
-        self._doubt, self._count = DOUBT, PRIOR  # and from how many states
+        self._evidence = DelayEvidence()
 
     def note(self, model: Robot, stamp: int, q: Array, qd: Array, effort: Array, commanded: Array) -> bool:
         """Take in a state of a time [ns], its answer, and the acceleration commanded; return whether that says more.
@@ -80,7 +97,7 @@ class EffortDelay:
         q, qd, effort, commanded : ndarray, shape (n,)
             The effort is not copied.
         """
-        states = self._states
+        states, known = self._states, self._evidence
         states.append(_State(stamp, q.copy(), qd.copy(), effort, commanded.copy()))
         if len(states) < 5 + self._whole:
             return False
@@ -103,12 +120,12 @@ class EffortDelay:
         if not (math.isfinite(sure) and math.isfinite(noise)):
             return False
         if len(jump) > 1:  # of which one was spent on a delay of its own
-            self._doubt += (12.0 * noise / (len(jump) - 1) - self._doubt) / (self._count + 1.0)
-            self._count = min(self._count + 1.0, MEMORY)
+            known.doubt += (12.0 * noise / (len(jump) - 1) - known.doubt) / (known.count + 1.0)
+            known.count = min(known.count + 1.0, MEMORY)
         if not -BEYOND * h * sure <= seen <= (1.0 + BEYOND) * h * sure:
             return False
         fading = 1.0 - (1.0 - FADING) * min(1.0, h * sure / DOUBT)
-        self._seen, self._sure = fading * self._seen + seen, fading * self._sure + sure
+        known.seen, known.sure = fading * known.seen + seen, fading * known.sure + sure
         return True
 
     def _difference(self, model: Robot, k: int) -> tuple[Array, Array]:
@@ -122,20 +139,20 @@ class EffortDelay:
 
     def known(self, period: float) -> bool:
         """Return whether what was seen counts much more than what was known before, with a period [s]."""
-        return period * self._sure > KNOWN * self._doubt
+        return period * self._evidence.sure > KNOWN * self._evidence.doubt
 
     def between(self, least: float, most: float, period: float) -> float:
         """Return the delay, from `least` to `most` [periods], with which it agrees best; their middle until it is seen.
 
         So it stays where they are more than a period apart, or beyond `LONGEST`.
         """
-        whole, middle = math.floor(least), 0.5 * (least + most)
+        whole, middle, known = math.floor(least), 0.5 * (least + most), self._evidence
         if most > whole + 1 or whole > LONGEST:
             return middle
         if whole != self._whole:
-            self._whole, self._seen, self._sure = whole, 0.0, 0.0
-        doubt = self._doubt / period
-        if not self._sure > 0.0:
+            self._whole, known.seen, known.sure = whole, 0.0, 0.0
+        doubt = known.doubt / period
+        if not known.sure > 0.0:
             return middle
-        found = (self._seen + doubt * (middle - whole) * period) / (self._sure + doubt) / period
+        found = (known.seen + doubt * (middle - whole) * period) / (known.sure + doubt) / period
         return min(max(whole + found, least), most)

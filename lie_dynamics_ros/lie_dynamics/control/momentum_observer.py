@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,6 +14,15 @@ from ..dynamics.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
 from ..model.arguments import require_model
 from ..model.model import Model
 from .tracking_error import gains
+
+
+@dataclass(slots=True)
+class ObserverState:
+    """Residual, integral and its last rate (nv,) of a `MomentumObserver`; no integral before the first state."""
+
+    residual: Array
+    rate: Array
+    integral: Array | None = None
 
 
 class MomentumObserver:
@@ -31,39 +42,39 @@ class MomentumObserver:
         The robot; losses that the model includes are accounted for.
     bandwidth : array-like, shape () or (nv,)
         K [1/s]. The delay of the estimate is 1 / K.
-
-    Attributes
-    ----------
-    residual : ndarray, shape (nv,)
-        Estimated external joint torques [N m, N], those that the surroundings exert on the robot.
     """
 
     def __init__(self, model: Model, bandwidth: npt.ArrayLike) -> None:
         require_model(model)
         self.model = model
         self.bandwidth = gains(model, bandwidth, "bandwidth")
-        self.reset()
+        self._zero = np.zeros(model.nv)
+        self.state = ObserverState(self._zero, self._zero)
 
     def reset(self) -> None:
         """Start again: the first update after it only notes the state."""
-        self.residual = np.zeros(self.model.nv)
-        self._sum: Array | None = None
-        self._last = np.zeros(self.model.nv)
+        self.state = ObserverState(self._zero, self._zero)
+
+    @property
+    def residual(self) -> Array:
+        """Estimated external joint torques (nv,) [N m, N], those that the surroundings exert on the robot."""
+        return self.state.residual
 
     def update(self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, period: float) -> Array:
         """Return the residual (nv,) for a state (nq,), (nv,) measured `period` [s] after the last one.
 
         `tau` (nv,) are the torques that acted over the time between the two.
         """
+        state = self.state
         _, momentum, known = momentum_terms(self.model, q, np.asarray(qd, np.float64))
-        if self._sum is None:
-            self._sum = momentum
+        if state.integral is None:
+            state.integral = momentum
         else:
-            self._sum = self._sum + period * (0.5 * (known + self._last) + np.asarray(tau, np.float64))
-            self.residual = self.bandwidth * (momentum - self._sum) / (1.0 + self.bandwidth * period)
-            self._sum = self._sum + period * self.residual
-        self._last = known
-        return self.residual
+            integral = state.integral + period * (0.5 * (known + state.rate) + np.asarray(tau, np.float64))
+            state.residual = self.bandwidth * (momentum - integral) / (1.0 + self.bandwidth * period)
+            state.integral = integral + period * state.residual
+        state.rate = known
+        return state.residual
 
     def wrench(self, q: npt.ArrayLike, frame: str | int, damping: float = 1e-6) -> Array:
         """Return the wrench (6,), moment first, on a frame and in it, that explains the residual best [N m, N].

@@ -97,6 +97,7 @@ class MomentumPrediction:
         self._p, self._h = np.empty((2, n, m + 1)), np.empty((2, n, m + 1))
         self._filtered, self._information = np.zeros((2 * n, m + 4)), np.zeros((m + 2, m + 2))
         self._friction, self._velocity, self._left = np.zeros((n, 2, m + 4)), np.zeros((2, n)), 0.0
+        self._now, self._known = 0, False  # place of the last state in the pairs, and whether there is one
         self._rooms = np.empty((2 * n, m + 4)), np.empty((m + 2, m + 2)), np.empty((m + 1, m)), np.empty(m), np.empty(9)
         self._stiff = np.empty((2, 4, 4)), np.empty(4), np.empty((m, m)), np.empty(m)
         self.reset()

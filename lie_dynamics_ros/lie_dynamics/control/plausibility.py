@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,27 @@ IN_A_ROW = 3
 """States in a row that are refused at most."""
 GAP = 0.1
 """After so long without a state the robot may be anywhere [s]."""
+
+
+@dataclass(slots=True)
+class CheckState:
+    """State of a `StateCheck` besides its table.
+
+    Attributes
+    ----------
+    last, other : int or None
+        Times of the last state, and of the one that was refused last [ns].
+    count, refused : int
+        How many were accepted, and how many were refused since.
+    relocated : bool
+        See `StateCheck`.
+    """
+
+    last: int | None = None
+    other: int | None = None
+    count: int = 0
+    refused: int = 0
+    relocated: bool = False
 
 
 class StateCheck:
@@ -38,11 +60,6 @@ class StateCheck:
         Velocity limits; infinite or 0 for none [rad/s, m/s].
     turns : ndarray of bool, shape (n,)
         Joints whose position may jump by 2 pi.
-
-    Attributes
-    ----------
-    relocated : bool
-        Whether the last state is where the robot was not expected: velocities found in positions begin anew there.
     """
 
     def __init__(self, fastest: npt.ArrayLike, turns: npt.ArrayLike) -> None:
@@ -50,18 +67,20 @@ class StateCheck:
         self._table, self._numbers = np.zeros((k.ROWS, len(speed))), np.zeros(k.NUMBERS)
         self._table[k.TURN] = np.where(turns, 2.0 * math.pi, 0.0)
         self._table[k.FASTEST] = np.where((speed > 0.0) & np.isfinite(speed), speed, UNLIMITED)
-        self.forget()
+        self.state = CheckState()
         zero = np.zeros(len(speed))
         self.find(0, zero, zero)  # what needs compiling is compiled now
         self.forget()
 
     def forget(self) -> None:
         """Begin afresh at the next state."""
-        self.relocated = False
-        self._last: int | None = None
-        self._other: int | None = None  # time of the state that was refused last [ns]
-        self._count, self._refused = 0, 0
+        self.state = CheckState()
         self._numbers[k.USUAL] = 0.0
+
+    @property
+    def relocated(self) -> bool:
+        """Whether the last state is where nobody expected the robot: velocities found in positions begin anew there."""
+        return self.state.relocated
 
     def find(self, stamp: int, position: Array, velocity: Array) -> tuple[int, str] | None:
         """Take in a state of a time [ns], positions (n,) and velocities (n,), NaN where not measured.
@@ -71,24 +90,25 @@ class StateCheck:
         tuple or None
             The first joint that does not follow, and "position" or "velocity", where the state is to be refused.
         """
-        numbers, last = self._numbers, self._last
+        numbers, s = self._numbers, self.state
+        last = s.last
         h = 0.0 if last is None else (stamp - last) * 1e-9
         fresh = last is None or not 0.0 <= h <= GAP
         if fresh:
             self._table[k.POSITION], self._table[k.VELOCITY] = position, np.nan_to_num(velocity)
-            h, self._other = 0.0, None
+            h, s.other = 0.0, None
         elif numbers[k.USUAL] == 0.0:
             numbers[k.USUAL] = h
         numbers[k.SINCE] = h
-        numbers[k.SINCE_OTHER] = math.nan if self._other is None else (stamp - self._other) * 1e-9
-        numbers[k.ACCEPT] = fresh or self._count < FIRST or self._refused >= IN_A_ROW
+        numbers[k.SINCE_OTHER] = math.nan if s.other is None else (stamp - s.other) * 1e-9
+        numbers[k.ACCEPT] = fresh or s.count < FIRST or s.refused >= IN_A_ROW
         found = k.follows(self._table, numbers, position, velocity)
         if found >= k.POSITIONS:
-            self._other, self._refused = stamp, self._refused + 1
+            s.other, s.refused = stamp, s.refused + 1
             return (found - k.VELOCITIES, "velocity") if found >= k.VELOCITIES else (found - k.POSITIONS, "position")
-        if not self._refused:
+        if not s.refused:
             usual = numbers[k.USUAL]
             numbers[k.USUAL] = usual + 0.1 * (min(h, 2.0 * usual) - usual)
-        self.relocated, self._last, self._other, self._refused = found == k.AGREES, stamp, None, 0
-        self._count += 1
+        s.relocated, s.last, s.other, s.refused = found == k.AGREES, stamp, None, 0
+        s.count += 1
         return None

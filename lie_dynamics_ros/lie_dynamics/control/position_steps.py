@@ -26,12 +26,12 @@ class PositionSteps:
     def __init__(self, n: int) -> None:
         self.steps = np.full(n, COARSEST)
         self._stepped = np.zeros(n, bool)
-        self.forget()
+        self._before: Array | None = None
+        self._inside: Array | None = None
 
     def forget(self) -> None:
         """Forget where joints are; how large steps are stays."""
-        self._before: Array | None = None
-        self._inside: Array | None = None
+        self._before = self._inside = None
 
     @property
     def found(self) -> Array:

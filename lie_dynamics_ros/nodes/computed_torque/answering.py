@@ -11,7 +11,7 @@ from ...core.joint_points import JointPoints
 from ...core.robot_state import RobotState, pushes
 from ...core.turns import Turns
 from ...lie_dynamics import InputError, JointFriction, LieDynamicsError
-from ...lie_dynamics.control import EffortHistory, SoftLimits
+from ...lie_dynamics.control import EffortHistory, SampleTimes, SoftLimits
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics
@@ -229,7 +229,7 @@ class Answering(TimedLoop):
                     position, self.options.start_tolerance, self.clock, self.turns, self.model.joint_names
                 )
             self._tool.forget()
-            self._times.reset()
+            self._times = SampleTimes()
             period = 0.0
         elif period and self._times.add(period, state.age):
             self._watch_times()

@@ -18,7 +18,7 @@ from ...core.frames import last_link
 from ...core.mechanism import TrackedMechanism
 from ...core.robot_state import effort_of_wrenches
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia
-from ...lie_dynamics.control import ComputedTorquePID
+from ...lie_dynamics.control import ComputedTorquePID, SampleTimes
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import forward_dynamics, gravity_force
@@ -256,7 +256,7 @@ class ComputedTorqueCore(Following):
             self.motors.forget()
         self._past.forget()
         self.goals.abort_all("the robot or its time have changed; trajectories were dropped")
-        self._times.reset()
+        self._times = SampleTimes()
         self._efforts.forget()
         self._observer.forget()
         self._stop.reversal.forget()

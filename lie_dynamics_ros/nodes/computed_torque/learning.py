@@ -53,7 +53,7 @@ def make_learner(
         and before.model.rows.tobytes() == dynamics.rows.tobytes()
         and before.bodies == learner.bodies
     ):
-        learner.adopt(before)
+        learner.estimates.adopt(before.estimates)
     return learner
 
 
@@ -108,6 +108,6 @@ def least_weight(learner: AdaptiveController, gains: Gains, speed: Array) -> flo
         half = np.linalg.inv(np.linalg.cholesky(0.5 * (Kd + np.swapaxes(Kd, -1, -2))))
     except np.linalg.LinAlgError:
         return np.inf
-    G = np.array([learner.learning_gain(Y) for Y in slotine_li_regressor(model, q, qd, qd, a)])
+    G = np.array([learner.estimates.learning_gain(Y) for Y in slotine_li_regressor(model, q, qd, qd, a)])
     worst = np.linalg.eigvalsh(half @ G @ np.swapaxes(half, -1, -2))[:, -1].max()
     return float(worst) / rate

@@ -324,7 +324,7 @@ class ContactCore(RobotCore):
         """Forget the states before."""
         self._last, self._rest, self.acceleration = None, [], self.zero
         self._steps.forget()
-        self._times.reset()
+        self._times = SampleTimes()
         if self.observer is not None:
             self.observer.restart()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from dataclasses import dataclass, field
 from heapq import nlargest
 from statistics import median
 
@@ -27,6 +28,7 @@ FINENESS = 0.25
 """Steps in which delays are distinguished [periods]."""
 
 
+@dataclass(slots=True)
 class SampleTimes:
     """Period and age of samples: medians, which single late ones do not move, and long periods among them.
 
@@ -39,29 +41,27 @@ class SampleTimes:
         more than `BORNE` times as long, up to `CALM` samples after they were.
     age : float
         How old samples are when they come [s].
+    count : int
+        Number of samples.
     """
 
-    def __init__(self) -> None:
-        self._periods: deque[float] = deque(maxlen=KEPT)
-        self._ages: deque[float] = deque(maxlen=KEPT)
-        self._recent: deque[float] = deque(maxlen=REMEMBERED)
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all."""
-        self.period = self.suited = self.age = 0.0
-        self._count, self._long, self._long_since = 0, 0.0, 0
-        self._recent.clear()
-        self._periods.clear()
-        self._ages.clear()
+    period: float = 0.0
+    suited: float = 0.0
+    age: float = 0.0
+    count: int = 0
+    _long: float = 0.0
+    _long_since: int = 0
+    _periods: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+    _ages: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+    _recent: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     def add(self, period: float, age: float) -> bool:
         """Take in the time since the sample before and the age of this one [s]; return whether a check is due."""
         self._periods.append(period)
         self._recent.append(period)
         self._ages.append(age)
-        self._count += 1
-        if self._count % EVERY or len(self._periods) < FEWEST:
+        self.count += 1
+        if self.count % EVERY or len(self._periods) < FEWEST:
             return False
         self.period, self.age = median(self._periods), max(0.0, median(self._ages))
         self.suited = max(self.period, self._long_ones())
@@ -70,9 +70,9 @@ class SampleTimes:
     def _long_ones(self) -> float:
         """Return the period that long ones ask for [s]: more at once, less after a while."""
         found = nlargest(SINGLE + 1, self._recent)[-1] / BORNE
-        calm = self._count > self._long_since + CALM
+        calm = self.count > self._long_since + CALM
         if calm or found >= 0.95 * self._long:
-            self._long, self._long_since = found if calm else max(found, self._long), self._count
+            self._long, self._long_since = found if calm else max(found, self._long), self.count
         return self._long
 
     def delay(self, declared: float) -> float:
