@@ -45,9 +45,9 @@ TASKS = {
     ),
     "Closed loops": (
         "closed_loops",
-        "ConstraintSet Loop Coupling UserConstraint mimic_couplings Baumgarte assemble Assembly consistent_velocity "
-        "consistent_acceleration project_to_constraints constrained_forward_dynamics constrained_inverse_dynamics "
-        "constrained_hybrid_dynamics ConstrainedDynamics constrained_forward_derivatives "
+        "ConstraintSet Loop Coupling UserConstraint mimic_couplings ConstrainedModel Resolution Baumgarte assemble "
+        "Assembly consistent_velocity consistent_acceleration project_to_constraints constrained_forward_dynamics "
+        "constrained_inverse_dynamics constrained_hybrid_dynamics ConstrainedDynamics constrained_forward_derivatives "
         "constrained_inverse_derivatives constrained_hybrid_derivatives ConstrainedDerivatives "
         "constrained_forward_sensitivity constrained_inverse_sensitivity constrained_hybrid_sensitivity "
         "ConstrainedSensitivity constraint_error constraint_jacobian constraint_bias constraint_quantities "

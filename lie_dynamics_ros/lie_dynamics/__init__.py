@@ -16,8 +16,8 @@ _HOMES = {
         "ricci_tensor scalar_curvature sectional_curvature"
     ),
     "constraints": (
-        "Assembly Baumgarte ConstrainedDerivatives ConstrainedDynamics ConstrainedSensitivity ConstraintSet Coupling "
-        "Loop UserConstraint assemble consistent_acceleration consistent_velocity "
+        "Assembly Baumgarte ConstrainedDerivatives ConstrainedDynamics ConstrainedModel ConstrainedSensitivity "
+        "ConstraintSet Coupling Loop Resolution UserConstraint assemble consistent_acceleration consistent_velocity "
         "constrained_forward_derivatives constrained_forward_dynamics constrained_hybrid_derivatives "
         "constrained_hybrid_dynamics constrained_inverse_derivatives constrained_inverse_dynamics "
         "constrained_forward_sensitivity constrained_hybrid_sensitivity constrained_inverse_sensitivity "

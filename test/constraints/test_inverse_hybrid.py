@@ -1,5 +1,6 @@
 """Constrained inverse and hybrid dynamics: the unique case, choices of resolution, limits, and refusals."""
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,11 @@ from support.loops import random_loop
 from support.sample_trees import branched, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
+    Baumgarte,
+    ConstrainedModel,
     ConstraintSet,
     InputError,
+    Resolution,
     SingularityError,
     consistent_acceleration,
     consistent_velocity,
@@ -268,3 +272,47 @@ def test_more_accelerations_than_freedoms(rng):
         constrained_hybrid_dynamics(model, constraints, q, qd, qdd + np.eye(5)[4], tau, np.ones(5, bool))
     with pytest.raises(InputError, match="prescribed"):
         constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, np.ones(5))
+
+
+@pytest.mark.parametrize("stabilization", [None, Baumgarte(5.0)])
+def test_a_constrained_model_is_what_the_functions_ask(stabilization, rng):
+    made = five_bar()
+    model, constraints, q, qd, qdd = moving(made, rng)
+    tau, f_ext = rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))
+    of = ConstrainedModel(model, constraints, Resolution("least_torque"), stabilization)
+    for wrench in (None, f_ext):
+        pairs = [
+            (of.forward(q, qd, tau, wrench),
+             constrained_forward_dynamics(model, constraints, q, qd, tau, wrench, stabilization=stabilization)),
+            (of.inverse(q, qd, qdd, wrench, actuated=THREE),
+             constrained_inverse_dynamics(model, constraints, q, qd, qdd, wrench, actuated=THREE,
+                                          resolution="least_torque")),
+            (of.hybrid(q, qd, qdd, tau, TWO, wrench),
+             constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, TWO, wrench, resolution="least_torque",
+                                         stabilization=stabilization)),
+        ]  # fmt: skip
+        for found, expected in pairs:
+            assert np.array_equal(found.packed, expected.packed) and np.array_equal(found.tau, expected.tau)
+
+
+def test_a_constrained_model_refuses_what_is_none():
+    made = five_bar()
+    for wrong in (
+        ("five-bar", made.constraints),
+        (made.model, [made.constraints]),
+        (four_bar().model, made.constraints),
+        (made.model, made.constraints, "least_torque"),
+        (made.model, made.constraints, Resolution(), 5.0),
+    ):
+        with pytest.raises(InputError):
+            ConstrainedModel(*wrong)
+
+
+def test_options_that_nobody_knows_are_refused_as_python_does():
+    made = five_bar()
+    state = made.q, np.zeros(made.model.nv), np.zeros(made.model.nv)
+    with pytest.raises(TypeError, match=r"constrained_inverse_dynamics\(\).*'resolutoin'"):
+        constrained_inverse_dynamics(made.model, made.constraints, *state, resolutoin="least_torque")
+    with pytest.raises(TypeError, match=r"constrained_inverse_dynamics\(\).*'stabilization'"):
+        constrained_inverse_dynamics(made.model, made.constraints, *state, stabilization=None)
+    assert {"torque_weights", "stabilization"} < set(inspect.signature(constrained_hybrid_dynamics).parameters)

@@ -22,9 +22,9 @@ EXEMPT = {
         "an error",
     ),
     **dict.fromkeys(
-        ("Assembly", "Baumgarte", "ConstrainedDerivatives", "ConstrainedDynamics", "ConstrainedSensitivity",
-         "BodySpring", "ConstraintSet", "Coupling", "Loop", "Model", "ModelBuilder", "Parameter", "SpatialInertia",
-         "UserConstraint", "joint_types"),
+        ("Assembly", "Baumgarte", "ConstrainedDerivatives", "ConstrainedDynamics", "ConstrainedModel",
+         "ConstrainedSensitivity", "BodySpring", "ConstraintSet", "Coupling", "Loop", "Model", "ModelBuilder",
+         "Parameter", "Resolution", "SpatialInertia", "UserConstraint", "joint_types"),
         "holds what functions in the table take or return",
     ),
     **dict.fromkeys(

@@ -8,7 +8,12 @@ from .derivatives import (
     constrained_hybrid_derivatives,
     constrained_inverse_derivatives,
 )
-from .dynamics import constrained_forward_dynamics, constrained_hybrid_dynamics, constrained_inverse_dynamics
+from .dynamics import (
+    ConstrainedModel,
+    constrained_forward_dynamics,
+    constrained_hybrid_dynamics,
+    constrained_inverse_dynamics,
+)
 from .inputs import ConstrainedDynamics
 from .kinds import Coupling, Loop, UserConstraint, mimic_couplings
 from .projection import project_to_constraints
@@ -20,7 +25,7 @@ from .quantities import (
     constraint_quantities,
     loop_wrenches,
 )
-from .resolution import Baumgarte
+from .resolution import Baumgarte, Resolution
 from .sensitivity import (
     ConstrainedSensitivity,
     constrained_forward_sensitivity,
@@ -33,11 +38,13 @@ __all__ = [
     "Baumgarte",
     "ConstrainedDerivatives",
     "ConstrainedDynamics",
+    "ConstrainedModel",
     "ConstrainedSensitivity",
     "ConstraintQuantities",
     "ConstraintSet",
     "Coupling",
     "Loop",
+    "Resolution",
     "UserConstraint",
     "assemble",
     "consistent_acceleration",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +20,22 @@ from ..dynamics.inputs import in_parts
 from ..engine.compile import raise_if_rejected
 from ..errors import SingularityError
 from ..lie._arrays import flatten_batch
-from ..model.arguments import validate_model
+from ..model.arguments import shared_options
 from ..model.configuration import require_result
 from ..model.model import Model
 from ..shown import shown
 from .constraint_set import ConstraintSet
-from .dynamics import ConstrainedModel, constrained_forward_dynamics
+from .dynamics import ConstrainedModel, ConstrainedOptions, constrained_model, forces_of, sharing_of
 from .inputs import ConstrainedDynamics, States, as_mask, read_states
 from .kernels import loop_derivatives as dk
 from .kernels import loops as lk
 from .kernels.force_distribution import held_solution, motion_maps
 from .kinds import first_difference
 from .quantities import quantities_of, tables_of
-from .resolution import PLAIN_CUT, RANK_CUT, Baumgarte, Objective, resolution_of
+from .resolution import PLAIN_CUT, RANK_CUT, Baumgarte, ForceOptions, Objective, resolution_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
 class ConstraintDerivatives(NamedTuple):
@@ -180,8 +183,7 @@ def forward_problem(
     of: ConstrainedModel, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None
 ) -> LinearizedProblem:
     """Return the problem of `constrained_forward_dynamics`."""
-    found = constrained_forward_dynamics(of.model, of.constraints, q, qd, tau, f_ext, stabilization=of.stabilization)
-    return LinearizedProblem(of, found, np.zeros(of.model.nv, np.bool_), None, False)
+    return LinearizedProblem(of, of.forward(q, qd, tau, f_ext), np.zeros(of.model.nv, np.bool_), None, False)
 
 
 def hybrid_problem(
@@ -211,9 +213,9 @@ def inverse_problem(
 ) -> LinearizedProblem:
     """Return the problem of `constrained_inverse_dynamics`."""
     states = of.states({"q": q, "qd": qd, "qdd": qdd}, f_ext)
-    sharing = of.sharing(states, actuated, passive_torque)
+    sharing = sharing_of(of, states, actuated, passive_torque)
     tables = tables_of(of.model, of.constraints, states)
-    found, mask, freely = of.forces(states, tables, sharing), sharing.mask, None
+    found, mask, freely = forces_of(of, states, tables, sharing), sharing.mask, None
     if np.min(found.rank, initial=of.model.nv) < np.count_nonzero(~mask):
         qdd_found = np.ascontiguousarray(flatten_batch(found.qdd))
         freely = qdd_found - states.arrays["qdd"]
@@ -374,7 +376,6 @@ def _share(
     return dtau, dforce
 
 
-@validate_model
 def constrained_forward_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -397,7 +398,7 @@ def constrained_forward_derivatives(
     return _differentiate(problem, q, qd, f_ext)
 
 
-@validate_model
+@shared_options(constrained_model)
 def constrained_hybrid_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -407,23 +408,18 @@ def constrained_hybrid_derivatives(
     tau: npt.ArrayLike,
     prescribed: npt.ArrayLike,
     f_ext: npt.ArrayLike | None = None,
-    *,
-    resolution: str = "least_constraint_force",
-    torque_weights: npt.ArrayLike | None = None,
-    force_weights: npt.ArrayLike | None = None,
-    stabilization: Baumgarte | None = None,
+    **options: Unpack[ConstrainedOptions],
 ) -> ConstrainedDerivatives:
     """Return the derivatives of `constrained_hybrid_dynamics`, with its arguments and errors.
 
     Where more accelerations are given than the mechanism has freedoms, those along a command that violates the
     constraints are derivatives of the nearest motion that does not.
     """
-    of = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights), stabilization)
-    problem = hybrid_problem(of, q, qd, qdd, tau, prescribed, f_ext)
+    problem = hybrid_problem(constrained_model(model, constraints, **options), q, qd, qdd, tau, prescribed, f_ext)
     return _differentiate(problem, q, qd, f_ext)
 
 
-@validate_model
+@shared_options(resolution_of)
 def constrained_inverse_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -433,17 +429,15 @@ def constrained_inverse_derivatives(
     f_ext: npt.ArrayLike | None = None,
     *,
     actuated: npt.ArrayLike | None = None,
-    resolution: str = "least_constraint_force",
     passive_torque: npt.ArrayLike | None = None,
-    torque_weights: npt.ArrayLike | None = None,
-    force_weights: npt.ArrayLike | None = None,
+    **options: Unpack[ForceOptions],
 ) -> ConstrainedDerivatives:
     """Return the derivatives of `constrained_inverse_dynamics`, with its arguments and errors; no torque limits.
 
     q, qd and qdd are varied independently, as that function takes them: it does not ask whether they fit the
     constraints.
     """
-    of = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights))
+    of = ConstrainedModel(model, constraints, resolution_of(**options))
     problem = inverse_problem(of, q, qd, qdd, f_ext, actuated, passive_torque)
     return _differentiate(problem, q, qd, f_ext)
 

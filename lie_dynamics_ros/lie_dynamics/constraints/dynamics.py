@@ -1,5 +1,7 @@
 """Constrained dynamics: hybrid dynamics is the one problem, forward and inverse dynamics are its two ends.
 
+`ConstrainedModel` is what all three are asked of; the functions of a model and its constraints ask it.
+
 A problem has two parts: the motion that given forces and accelerations cause, by the recursions of
 `kernels.constrained_dynamics`, and the forces that a motion takes, shared out as `resolution` says. Forward dynamics is
 the first alone, inverse dynamics the second alone.
@@ -8,29 +10,33 @@ the first alone, inverse dynamics the second alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array, Mask
+from ..dynamics.inputs import is_plain
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.losses import joint_terms
 from ..dynamics.mass_matrix import mass_matrix
 from ..engine.compile import raise_if_rejected
 from ..errors import InputError
 from ..lie._arrays import as_numbers, flatten_batch
-from ..model.arguments import validate_model, zero_velocity
+from ..model.arguments import require_model, shared_options
 from ..model.configuration import require_finite
 from ..model.layout import OK
 from ..model.model import Model
 from .constraint_set import ConstraintSet
 from .idle import idle_motion, refuse_rank
-from .inputs import ConstrainedDynamics, States, as_mask, read_states, refuse
+from .inputs import ConstrainedDynamics, States, as_mask, plain_state, read_states, refuse, require_constraints
 from .kernels import constrained_dynamics as ck
 from .kernels.force_distribution import distribute_forces
 from .quantities import quantities_of, tables_of
-from .resolution import PLAIN_CUT, USUAL, Baumgarte, Objective, Resolution, resolution_of, resolve
+from .resolution import PLAIN_CUT, USUAL, Baumgarte, ForceOptions, Objective, Resolution, resolution_of, resolve
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 NO_MASK = np.zeros(0, np.bool_)
 EMPTY = np.zeros(0)
@@ -43,6 +49,127 @@ _SMALL = 16384
 CONSISTENT = 1e-5
 
 
+@dataclass(frozen=True, eq=False)
+class ConstrainedModel:
+    """A model with its constraints and the options of their resolution.
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut.
+    constraints : ConstraintSet
+        What holds.
+    resolution : Resolution
+        Which forces to choose where they are not unique.
+    stabilization : Baumgarte, optional
+        Let errors of the state decay, in forward and hybrid dynamics.
+
+    Raises
+    ------
+    InputError
+        For what is none of these, and for the constraints of another model.
+    """
+
+    model: Model
+    constraints: ConstraintSet
+    resolution: Resolution = USUAL
+    stabilization: Baumgarte | None = None
+
+    def __post_init__(self) -> None:
+        require_constraints(self.model, self.constraints)
+        if self.resolution is USUAL and self.stabilization is None:
+            return
+        for name, kind, unset in (("resolution", Resolution, USUAL), ("stabilization", Baumgarte, None)):
+            given = getattr(self, name)
+            if given is not unset and not isinstance(given, kind):
+                raise InputError(f"{name}: a {kind.__name__} is expected, got {given!r}", name=name, value=given)
+
+    def hybrid(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        prescribed: npt.ArrayLike,
+        f_ext: npt.ArrayLike | None = None,
+    ) -> ConstrainedDynamics:
+        """Return what `constrained_hybrid_dynamics` does, with its arguments and errors."""
+        mask = as_mask(self.model, prescribed, "prescribed")
+        if f_ext is None and self.stabilization is None and self.resolution is USUAL and self.model.plain:
+            quick = _quick_hybrid(self.model, self.constraints, q, qd, qdd, tau, mask)
+            if quick is not None:
+                return quick
+        states = self.states({"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
+        size = self.constraints.size
+        goal = self.resolution.objective(int(np.count_nonzero(mask)), size)
+        found = motion_of(self, states, mask)
+        if np.max(found.residual, initial=0.0) > CONSISTENT:
+            _refuse_motion(self, states, found)
+        if self.resolution.kind == USUAL.kind or np.min(found.rank, initial=size) == size:
+            return found
+        full = states.with_accelerations(flatten_batch(found.qdd))
+        tables = tables_of(self.model, self.constraints, full)
+        shared = forces_of(self, full, tables, Sharing(mask, states.arrays["tau"], goal, None), False)
+        shared.packed[..., -2:] = found.packed[..., -2:]
+        return shared
+
+    def forward(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
+    ) -> ConstrainedDynamics:
+        """Return what `constrained_forward_dynamics` does, with its arguments and errors: no acceleration is given."""
+        if f_ext is None and self.stabilization is None:
+            quick = _quick_forward(self.model, self.constraints, q, qd, tau)
+            if quick is not None:
+                return quick
+        return motion_of(self, self.states({"q": q, "qd": qd, "tau": tau}, f_ext), None)
+
+    def inverse(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        f_ext: npt.ArrayLike | None = None,
+        actuated: npt.ArrayLike | None = None,
+        passive_torque: npt.ArrayLike | None = None,
+        torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    ) -> ConstrainedDynamics:
+        """Return what `constrained_inverse_dynamics` does, with its arguments and errors: all of qdd is given."""
+        states = self.states({"q": q, "qd": qd, "qdd": qdd}, f_ext)
+        sharing = sharing_of(self, states, actuated, passive_torque, torque_limits)
+        return forces_of(self, states, tables_of(self.model, self.constraints, states), sharing)
+
+    def states(
+        self, inputs: dict[str, npt.ArrayLike], f_ext: npt.ArrayLike | None, given: Mask | None = None
+    ) -> States:
+        """Return validated inputs, see `read_states`."""
+        if f_ext is None and given is None:
+            found = plain_state(self.model, self.constraints, inputs)
+            if found is not None:
+                return found
+        return read_states(self.model, self.constraints, inputs, f_ext, given)
+
+
+class ConstrainedOptions(ForceOptions, total=False):
+    """Keywords of `constrained_model`: how constraints are resolved, and stabilised."""
+
+    stabilization: Baumgarte | None
+
+
+def constrained_model(
+    model: Model,
+    constraints: ConstraintSet,
+    *,
+    resolution: str = "least_constraint_force",
+    torque_weights: npt.ArrayLike | None = None,
+    force_weights: npt.ArrayLike | None = None,
+    stabilization: Baumgarte | None = None,
+) -> ConstrainedModel:
+    """Return the `ConstrainedModel` of a function's keywords."""
+    chosen = resolution_of(resolution=resolution, torque_weights=torque_weights, force_weights=force_weights)
+    return ConstrainedModel(model, constraints, chosen, stabilization)
+
+
+@shared_options(constrained_model)
 def constrained_hybrid_dynamics(
     model: Model,
     constraints: ConstraintSet,
@@ -52,11 +179,7 @@ def constrained_hybrid_dynamics(
     tau: npt.ArrayLike,
     prescribed: npt.ArrayLike,
     f_ext: npt.ArrayLike | None = None,
-    *,
-    resolution: str = "least_constraint_force",
-    torque_weights: npt.ArrayLike | None = None,
-    force_weights: npt.ArrayLike | None = None,
-    stabilization: Baumgarte | None = None,
+    **options: Unpack[ConstrainedOptions],
 ) -> ConstrainedDynamics:
     """Return motion and forces where for each coordinate the acceleration (set u) or the force (set v) is given.
 
@@ -95,10 +218,13 @@ def constrained_hybrid_dynamics(
     SingularityError, GroupError
         As `constrained_forward_dynamics`.
     """
-    zero_velocity(model)  # refuses anything but a Model
+    require_model(model)
     mask = as_mask(model, prescribed, "prescribed")
-    options = resolution_of(resolution, torque_weights, force_weights)
-    return ConstrainedModel(model, constraints, options, stabilization).hybrid(q, qd, qdd, tau, mask, f_ext)
+    if f_ext is None and not options and model.plain:
+        found = _quick_hybrid(model, constraints, q, qd, qdd, tau, mask)
+        if found is not None:
+            return found
+    return constrained_model(model, constraints, **options).hybrid(q, qd, qdd, tau, mask, f_ext)
 
 
 def constrained_forward_dynamics(
@@ -142,21 +268,13 @@ def constrained_forward_dynamics(
     SingularityError
         If the tree has a massless body that its cut loops leave free; names the joint.
     """
-    try:
-        plain = model.plain and f_ext is None and stabilization is None and not constraints.user
-        if plain and constraints.joints is model.joints:  # batches the kernel refuses
-            row = constraints.table.row
-            out = _kernel(row, model.table, q, qd, tau, EMPTY, EMPTY)
-            if out is None:  # more than the stack holds, or to be refused
-                out = _kernel(row, model.table, q, qd, tau, EMPTY, _workspace(model, constraints, EMPTY))
-            if out is not None:
-                return ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
-    except (AttributeError, TypeError, ValueError):
-        pass
+    found = _quick_forward(model, constraints, q, qd, tau) if f_ext is None and stabilization is None else None
+    if found is not None:
+        return found
     return ConstrainedModel(model, constraints, stabilization=stabilization).forward(q, qd, tau, f_ext)
 
 
-@validate_model
+@shared_options(resolution_of)
 def constrained_inverse_dynamics(
     model: Model,
     constraints: ConstraintSet,
@@ -166,11 +284,9 @@ def constrained_inverse_dynamics(
     f_ext: npt.ArrayLike | None = None,
     *,
     actuated: npt.ArrayLike | None = None,
-    resolution: str = "least_constraint_force",
     passive_torque: npt.ArrayLike | None = None,
-    torque_weights: npt.ArrayLike | None = None,
-    force_weights: npt.ArrayLike | None = None,
     torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    **options: Unpack[ForceOptions],
 ) -> ConstrainedDynamics:
     """Return the joint forces that a motion of a closed mechanism takes, and the constraint forces. Kim (56)-(66).
 
@@ -219,8 +335,53 @@ def constrained_inverse_dynamics(
     are spins of rods between ball joints: spins then accelerate freely, not by `qdd`, and the result's
     `qdd` has what they do.
     """
-    problem = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights))
-    return problem.inverse(q, qd, qdd, f_ext, actuated, passive_torque, torque_limits)
+    of = ConstrainedModel(model, constraints, resolution_of(**options) if options else USUAL)
+    return of.inverse(q, qd, qdd, f_ext, actuated, passive_torque, torque_limits)
+
+
+def _quick_forward(
+    model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+) -> ConstrainedDynamics | None:
+    """Return the result for one state given as the kernel wants it; None for all else, and for what it refuses."""
+    try:
+        if not model.plain or constraints.user or constraints.joints is not model.joints:
+            return None
+        row = constraints.table.row
+    except AttributeError:  # of what is no model or no set; others are raised
+        require_constraints(model, constraints)
+        raise
+    out = _kernel(row, model.table, q, qd, tau, EMPTY, EMPTY)
+    if out is None:  # more than the stack holds, or to be refused
+        out = _kernel(row, model.table, q, qd, tau, EMPTY, _workspace(model, constraints, EMPTY))
+    return None if out is None else ConstrainedDynamics(out, constraints, tau)  # type: ignore[arg-type]
+
+
+def _quick_hybrid(
+    model: Model,
+    constraints: ConstraintSet,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    mask: Mask,
+) -> ConstrainedDynamics | None:
+    """Return the same of hybrid dynamics, of a plain model."""
+    try:
+        table = constraints.table
+    except AttributeError:
+        require_constraints(model, constraints)
+        raise
+    if constraints.joints is not model.joints or constraints.user or not is_plain(qdd):
+        return None
+    if qdd.shape != (model.nv,):
+        return None
+    size = table.result_size
+    extra = np.concatenate((table.quick_head, qdd, mask, table.quick_tail))
+    out = np.empty(size + model.nv)
+    status = _kernel(table.row, model.table, q, qd, tau, extra, EMPTY, out)
+    if status == OK and out[size - 1] <= CONSISTENT:
+        return ConstrainedDynamics(out[:size], constraints, out[size:])
+    return None
 
 
 class Sharing(NamedTuple):
@@ -232,212 +393,128 @@ class Sharing(NamedTuple):
     bounds: tuple[Array, Array] | None
 
 
-@dataclass(frozen=True, eq=False)
-class ConstrainedModel:
-    """A model with its constraints and the options of their resolution.
+def sharing_of(
+    of: ConstrainedModel,
+    states: States,
+    actuated: npt.ArrayLike | None,
+    passive_torque: npt.ArrayLike | None,
+    torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+) -> Sharing:
+    """Return how the forces of a motion are to be shared."""
+    model = of.model
+    mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
+    goal = of.resolution.objective(int(np.count_nonzero(mask)), of.constraints.size)
+    passive = _passive_forces(model, states, passive_torque)
+    return Sharing(mask, passive, goal, _bounds(model, torque_limits, mask))
 
-    Parameters
-    ----------
-    model : Model
-        The tree that is left when the loops are cut.
-    constraints : ConstraintSet
-        What holds.
-    resolution : Resolution
-        Which forces to choose where they are not unique.
-    stabilization : Baumgarte, optional
-        Let errors of the state decay.
+
+def motion_of(of: ConstrainedModel, states: States, prescribed: Mask | None) -> ConstrainedDynamics:
+    """Return the motion, and the smallest forces, by the recursions; `prescribed` accelerations are given."""
+    model, constraints = of.model, of.constraints
+    q, qd, tau = states.extended, states.arrays["qd"], states.arrays["tau"]
+    n, size, kind = model.nv, constraints.table.result_size, q.dtype
+    losses = joint_terms(model, states.arrays["q"], qd) if model.actuation_terms is not None else np.zeros(1)
+    settings = constraints.table.settings
+    if of.stabilization is not None:
+        settings = np.array([*of.stabilization.gains, constraints.rank_tolerance])
+    fixed, values = constraints.fixed_rows(model, states.arrays["q"], qd, of.stabilization is not None)
+    extra = Extra(settings, fixed, values, states.f_ext)
+    if prescribed is not None:
+        extra = extra._replace(qdd=states.arrays["qdd"], given=prescribed)
+    out = np.empty((len(q), size + extra.given.size), kind)
+    sweep(model, constraints, (q, qd, tau - losses), extra, out)
+    full = states.arrays["tau"] if prescribed is None else out[:, size:] + losses
+    packed = np.ascontiguousarray(out[:, :size])
+    return ConstrainedDynamics(packed.reshape(*states.batch, size), constraints, full.reshape(*states.batch, n))
+
+
+def forces_of(
+    of: ConstrainedModel,
+    states: States,
+    tables: tuple[Array, Array, Array],
+    sharing: Sharing,
+    all_given: bool = True,
+) -> ConstrainedDynamics:
+    """Return joint forces and multipliers of a motion with "qdd"; `tables` are those of `tables_of`.
+
+    Where `all_given`, a motion that the constraints cannot hold is refused, unless it is one of idle freedoms.
     """
+    model, constraints = of.model, of.constraints
+    mask, passive, goal, bounds = sharing
+    matrix, _, unit = tables
+    q, qd, qdd = (states.arrays[k] for k in ("q", "qd", "qdd"))
+    count, n = len(q), model.nv
+    if count == 1:
+        wrench = states.f_ext.reshape(-1, 6) if states.f_ext.size else None
+        load = inverse_dynamics(model, q[0], qd[0], qdd[0], wrench)[None]
+    else:
+        f_ext = states.f_ext.reshape(count, model.n_bodies, 6) if states.f_ext.size else None
+        load = inverse_dynamics(model, q, qd, qdd, f_ext)
+    size = constraints.table.result_size
+    out = np.empty((count, size + n))
+    out[:, size - 2] = -1.0
+    quick = constraints.table.packed, matrix, unit, load, qdd, passive, mask, goal.roots, PLAIN_CUT, out
+    if bounds is not None or raise_if_rejected(distribute_forces(*quick)) > 0:
+        for s in np.flatnonzero(out[:, size - 2] < 0.0):
+            one = Sharing(mask, passive[s], goal, bounds)
+            out[s] = _shared(of, (q[s], qdd[s], load[s]), matrix[s, 1:].T, unit[s], one, all_given)
+    packed = np.ascontiguousarray(out[:, :size])
+    return ConstrainedDynamics(
+        packed.reshape(*states.batch, size), constraints, out[:, size:].reshape(*states.batch, n)
+    )
 
-    model: Model
-    constraints: ConstraintSet
-    resolution: Resolution = USUAL
-    stabilization: Baumgarte | None = None
 
-    def hybrid(
-        self,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        qdd: npt.ArrayLike,
-        tau: npt.ArrayLike,
-        mask: Mask,
-        f_ext: npt.ArrayLike | None = None,
-    ) -> ConstrainedDynamics:
-        """Solve `constrained_hybrid_dynamics`."""
-        if f_ext is None and self.stabilization is None and self.resolution is USUAL and self.model.plain:
-            quick = self._quick(q, qd, qdd, tau, mask)
-            if quick is not None:
-                return quick
-        states = self.states({"q": q, "qd": qd, "qdd": qdd, "tau": tau}, f_ext, mask)
-        size = self.constraints.size
-        goal = self.resolution.objective(int(np.count_nonzero(mask)), size)
-        found = self.motion(states, mask)
-        if np.max(found.residual, initial=0.0) > CONSISTENT:
-            self._refuse(states, found)
-        if self.resolution.kind == USUAL.kind or np.min(found.rank, initial=size) == size:
-            return found
-        full = states.with_accelerations(flatten_batch(found.qdd))
-        tables = tables_of(self.model, self.constraints, full)
-        shared = self.forces(full, tables, Sharing(mask, states.arrays["tau"], goal, None), False)
-        shared.packed[..., -2:] = found.packed[..., -2:]
-        return shared
+def _shared(
+    of: ConstrainedModel,
+    state: tuple[Array, Array, Array],
+    A: Array,
+    unit: Array,
+    sharing: Sharing,
+    all_given: bool,
+) -> Array:
+    """Return the result of `forces_of` for one state (q, qdd, load), whatever the rank, with tau at its end."""
+    model, constraints = of.model, of.constraints
+    mask, passive, goal, bounds = sharing
+    q, motion, felt = state
+    active, held = A[:, mask], A[:, ~mask]
+    torque, force, rank = resolve(active, held, felt[mask], (felt - passive)[~mask], goal, bounds)
+    if all_given and rank < held.shape[1]:
+        freely = idle_motion(model, constraints, q, A, mask, passive - felt)
+        if freely is None:
+            refuse_rank(model, constraints, q, A, mask, rank)
+        elif freely.any():
+            felt, motion = felt + mass_matrix(model, q) @ freely, motion + freely
+            torque, force, rank = resolve(active, held, felt[mask], (felt - passive)[~mask], goal, bounds)
+    tau = np.where(mask, 0.0, passive)
+    tau[mask] = torque
+    rest = np.abs(felt - tau - A.T @ force)
+    terms = np.abs(felt) + np.abs(tau) + np.abs(A.T) @ np.abs(force)
+    residual = rest.max(initial=0.0) / max(terms.max(initial=0.0), 1e-300)
+    parts = (constraints.slices[loop.name] for loop in constraints.loops)
+    wrenches = [force[part] @ unit[part] for part in parts]
+    return np.concatenate([motion, force, *wrenches, [rank, residual], tau])
 
-    def forward(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
-    ) -> ConstrainedDynamics:
-        """Solve `constrained_forward_dynamics`: no acceleration is given."""
-        return self.motion(self.states({"q": q, "qd": qd, "tau": tau}, f_ext), None)
 
-    def inverse(
-        self,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        qdd: npt.ArrayLike,
-        f_ext: npt.ArrayLike | None = None,
-        actuated: npt.ArrayLike | None = None,
-        passive_torque: npt.ArrayLike | None = None,
-        torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    ) -> ConstrainedDynamics:
-        """Solve `constrained_inverse_dynamics`: all accelerations are given."""
-        states = self.states({"q": q, "qd": qd, "qdd": qdd}, f_ext)
-        sharing = self.sharing(states, actuated, passive_torque, torque_limits)
-        return self.forces(states, tables_of(self.model, self.constraints, states), sharing)
-
-    def states(
-        self, inputs: dict[str, npt.ArrayLike], f_ext: npt.ArrayLike | None, given: Mask | None = None
-    ) -> States:
-        """Return validated inputs, see `read_states`."""
-        return read_states(self.model, self.constraints, inputs, f_ext, given)
-
-    def sharing(
-        self,
-        states: States,
-        actuated: npt.ArrayLike | None,
-        passive_torque: npt.ArrayLike | None,
-        torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    ) -> Sharing:
-        """Return how the forces of a motion are to be shared."""
-        model = self.model
-        mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
-        goal = self.resolution.objective(int(np.count_nonzero(mask)), self.constraints.size)
-        passive = _passive_forces(model, states, passive_torque)
-        return Sharing(mask, passive, goal, _bounds(model, torque_limits, mask))
-
-    def motion(self, states: States, prescribed: Mask | None) -> ConstrainedDynamics:
-        """Return the motion, and the smallest forces, by the recursions; `prescribed` accelerations are given."""
-        model, constraints = self.model, self.constraints
-        q, qd, tau = states.extended, states.arrays["qd"], states.arrays["tau"]
-        n, size, kind = model.nv, constraints.table.result_size, q.dtype
-        losses = joint_terms(model, states.arrays["q"], qd) if model.actuation_terms is not None else np.zeros(1)
-        settings = constraints.table.settings
-        if self.stabilization is not None:
-            settings = np.array([*self.stabilization.gains, constraints.rank_tolerance])
-        fixed, values = constraints.fixed_rows(model, states.arrays["q"], qd, self.stabilization is not None)
-        extra = Extra(settings, fixed, values, states.f_ext)
-        if prescribed is not None:
-            extra = extra._replace(qdd=states.arrays["qdd"], given=prescribed)
-        out = np.empty((len(q), size + extra.given.size), kind)
-        sweep(model, constraints, (q, qd, tau - losses), extra, out)
-        full = states.arrays["tau"] if prescribed is None else out[:, size:] + losses
-        packed = np.ascontiguousarray(out[:, :size])
-        return ConstrainedDynamics(packed.reshape(*states.batch, size), constraints, full.reshape(*states.batch, n))
-
-    def forces(
-        self, states: States, tables: tuple[Array, Array, Array], sharing: Sharing, all_given: bool = True
-    ) -> ConstrainedDynamics:
-        """Return joint forces and multipliers of a motion with "qdd"; `tables` are those of `tables_of`.
-
-        Where `all_given`, a motion that the constraints cannot hold is refused, unless it is one of idle freedoms.
-        """
-        model, constraints = self.model, self.constraints
-        mask, passive, goal, bounds = sharing
-        matrix, _, unit = tables
-        q, qd, qdd = (states.arrays[k] for k in ("q", "qd", "qdd"))
-        count, n = len(q), model.nv
-        if count == 1:
-            wrench = states.f_ext.reshape(-1, 6) if states.f_ext.size else None
-            load = inverse_dynamics(model, q[0], qd[0], qdd[0], wrench)[None]
-        else:
-            f_ext = states.f_ext.reshape(count, model.n_bodies, 6) if states.f_ext.size else None
-            load = inverse_dynamics(model, q, qd, qdd, f_ext)
-        size = constraints.table.result_size
-        out = np.empty((count, size + n))
-        out[:, size - 2] = -1.0
-        quick = constraints.table.packed, matrix, unit, load, qdd, passive, mask, goal.roots, PLAIN_CUT, out
-        if bounds is not None or raise_if_rejected(distribute_forces(*quick)) > 0:
-            for s in np.flatnonzero(out[:, size - 2] < 0.0):
-                one = Sharing(mask, passive[s], goal, bounds)
-                out[s] = self._shared((q[s], qdd[s], load[s]), matrix[s, 1:].T, unit[s], one, all_given)
-        packed = np.ascontiguousarray(out[:, :size])
-        return ConstrainedDynamics(
-            packed.reshape(*states.batch, size), constraints, out[:, size:].reshape(*states.batch, n)
-        )
-
-    def _shared(
-        self, state: tuple[Array, Array, Array], A: Array, unit: Array, sharing: Sharing, all_given: bool
-    ) -> Array:
-        """Return the result of `forces` for one state (q, qdd, load), whatever the rank, with tau at its end."""
-        model, constraints = self.model, self.constraints
-        mask, passive, goal, bounds = sharing
-        q, motion, felt = state
-        active, held = A[:, mask], A[:, ~mask]
-        torque, force, rank = resolve(active, held, felt[mask], (felt - passive)[~mask], goal, bounds)
-        if all_given and rank < held.shape[1]:
-            freely = idle_motion(model, constraints, q, A, mask, passive - felt)
-            if freely is None:
-                refuse_rank(model, constraints, q, A, mask, rank)
-            elif freely.any():
-                felt, motion = felt + mass_matrix(model, q) @ freely, motion + freely
-                torque, force, rank = resolve(active, held, felt[mask], (felt - passive)[~mask], goal, bounds)
-        tau = np.where(mask, 0.0, passive)
-        tau[mask] = torque
-        rest = np.abs(felt - tau - A.T @ force)
-        terms = np.abs(felt) + np.abs(tau) + np.abs(A.T) @ np.abs(force)
-        residual = rest.max(initial=0.0) / max(terms.max(initial=0.0), 1e-300)
-        parts = (constraints.slices[loop.name] for loop in constraints.loops)
-        wrenches = [force[part] @ unit[part] for part in parts]
-        return np.concatenate([motion, force, *wrenches, [rank, residual], tau])
-
-    def _quick(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, tau: npt.ArrayLike, mask: Mask
-    ) -> ConstrainedDynamics | None:
-        """Return the result for one state given as kernels want it; None for all else, and for what is refused."""
-        model, constraints = self.model, self.constraints
-        try:
-            if constraints.joints is not model.joints or constraints.user or qd.ndim != 1:  # type: ignore[union-attr]
-                return None
-            if qdd.shape != (model.nv,):  # type: ignore[union-attr]
-                return None
-            n, table = model.nv, constraints.table
-            size = table.result_size
-            extra = np.concatenate((table.quick_head, qdd, mask, table.quick_tail))
-            out = np.empty(size + n)
-            status = _kernel(table.row, model.table, q, qd, tau, extra, EMPTY, out)
-            if status == OK and out[size - 1] <= CONSISTENT:
-                return ConstrainedDynamics(out[:size], constraints, out[size:])
-        except (AttributeError, TypeError, ValueError, IndexError):
-            pass
-        return None
-
-    def _refuse(self, states: States, found: ConstrainedDynamics) -> None:
-        """Raise an InputError that names the constraint that the given accelerations violate most."""
-        at = int(np.argmax(np.atleast_1d(found.residual)))
-        constraints = self.constraints
-        quantities, _ = quantities_of(self.model, constraints, states)
-        target = quantities.bias[at]
-        if self.stabilization is not None:
-            of_rate, of_error = self.stabilization.gains
-            target = target + of_rate * quantities.rate[at] + of_error * quantities.error[at]
-        rest = np.abs(quantities.jacobian[at] @ flatten_batch(found.qdd)[at] + target)
-        name = max(constraints.slices, key=lambda key: float(rest[constraints.slices[key]].max()))
-        worst = float(rest[constraints.slices[name]].max())
-        rank = int(np.atleast_1d(found.rank).flat[at])
-        raise InputError(
-            f"qdd: the prescribed accelerations contradict constraint {name!r}: at best {worst:.3g} of A qdd + dA/dt "
-            f"qd = 0 is left there. {constraints.size} constraints have rank {rank} at the coordinates free to follow; "
-            "prescribe fewer accelerations, or consistent ones (consistent_acceleration)",
-            name=name,
-            value=worst,
-        )
+def _refuse_motion(of: ConstrainedModel, states: States, found: ConstrainedDynamics) -> None:
+    """Raise an InputError that names the constraint that the given accelerations violate most."""
+    at = int(np.argmax(np.atleast_1d(found.residual)))
+    constraints = of.constraints
+    quantities, _ = quantities_of(of.model, constraints, states)
+    target = quantities.bias[at]
+    if of.stabilization is not None:
+        of_rate, of_error = of.stabilization.gains
+        target = target + of_rate * quantities.rate[at] + of_error * quantities.error[at]
+    rest = np.abs(quantities.jacobian[at] @ flatten_batch(found.qdd)[at] + target)
+    name = max(constraints.slices, key=lambda key: float(rest[constraints.slices[key]].max()))
+    worst = float(rest[constraints.slices[name]].max())
+    rank = int(np.atleast_1d(found.rank).flat[at])
+    raise InputError(
+        f"qdd: the prescribed accelerations contradict constraint {name!r}: at best {worst:.3g} of A qdd + dA/dt "
+        f"qd = 0 is left there. {constraints.size} constraints have rank {rank} at the coordinates free to follow; "
+        "prescribe fewer accelerations, or consistent ones (consistent_acceleration)",
+        name=name,
+        value=worst,
+    )
 
 
 def _passive_forces(model: Model, states: States, passive_torque: npt.ArrayLike | None) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.inputs import _check_quaternions, _require_finite, _shaped_wrench, _spread
+from ..dynamics.inputs import _check_quaternions, _require_finite, _shaped_wrench, _spread, is_plain
 from ..engine.compile import COMPILED
 from ..errors import InputError, SingularityError
 from ..model import layout
@@ -21,7 +21,7 @@ from .constraint_set import ConstraintSet
 from .kernels import loops as lk
 from .kinds import Loop
 
-_FLOAT = np.dtype(np.float64)
+_BOOL = np.dtype(np.bool_)
 _NO_WRENCH = np.zeros((0, 0))
 
 
@@ -102,7 +102,8 @@ class States(NamedTuple):
 
 
 def require_constraints(model: Model, constraints: ConstraintSet) -> None:
-    """Raise InputError for anything but a `ConstraintSet`, or one of another model."""
+    """Raise InputError for anything but a Model and a `ConstraintSet` of it."""
+    require_model(model)
     if not isinstance(constraints, ConstraintSet):
         raise InputError(f"constraints: a ConstraintSet is expected, got {constraints!r}", name="constraints")
     constraints.check_model(model)
@@ -124,11 +125,10 @@ def read_states(
     InputError, GroupError
         For wrong shapes, NaN, and invalid quaternions; names the joint.
     """
-    found = _plain_state(model, constraints, inputs) if f_ext is None and given is None else None
+    require_constraints(model, constraints)
+    found = plain_state(model, constraints, inputs) if f_ext is None and given is None else None
     if found is not None:
         return found
-    require_model(model)
-    require_constraints(model, constraints)
     shapes: dict[str, Any] = {k: shaped(v, model.nq if k == "q" else model.nv, k, model) for k, v in inputs.items()}
     if given is not None:
         for name, mask in (("qdd", given), ("tau", ~given)):
@@ -159,29 +159,28 @@ def read_states(
     return States(batch, extended, flat, forces)
 
 
-def _plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt.ArrayLike]) -> States | None:
+def plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt.ArrayLike]) -> States | None:
     """Return one good state of plain arrays, which is most of what comes; None for all else."""
-    try:
-        if not model.plain or constraints.joints is not model.joints:
-            return None
-        arrays: dict[str, Any] = {}
-        for name, a in inputs.items():
-            plain = type(a) is np.ndarray and a.dtype is _FLOAT and a.flags.carray
-            if not plain or a.shape != (model.nq if name == "q" else model.nv,) or not isfinite(sum(a.tolist())):  # type: ignore[union-attr]
-                return None
-            arrays[name] = a[None]  # type: ignore[index,call-overload]
-        q: Any = inputs["q"]
-        for start in constraints.table.quaternions:
-            squares = [x * x for x in q[start : start + 4].tolist()]  # which overflow without a warning
-            if not abs(sum(squares) - 1.0) < layout.QUATERNION_TOLERANCE:
-                return None
-        return States((), arrays["q"], arrays, _NO_WRENCH)
-    except (AttributeError, TypeError, ValueError):
+    if not model.plain or constraints.joints is not model.joints:
         return None
+    arrays: dict[str, Array] = {}
+    for name, a in inputs.items():
+        if not is_plain(a):
+            return None
+        if a.shape != (model.nq if name == "q" else model.nv,) or not isfinite(sum(a.tolist())):
+            return None
+        arrays[name] = a[None]
+    for start in constraints.table.quaternions:
+        squares = [x * x for x in arrays["q"][0, start : start + 4].tolist()]  # which overflow without a warning
+        if not abs(sum(squares) - 1.0) < layout.QUATERNION_TOLERANCE:
+            return None
+    return States((), arrays["q"], arrays, _NO_WRENCH)
 
 
 def as_mask(model: Model, value: npt.ArrayLike, name: str) -> npt.NDArray[np.bool_]:
     """Return truth values, one for each velocity coordinate, given as such or as names of joints."""
+    if type(value) is np.ndarray and value.dtype is _BOOL and value.shape == (model.nv,):
+        return value.copy()
     try:
         array = np.asarray(None if isinstance(value, np.ma.MaskedArray) else value)
     except ValueError:

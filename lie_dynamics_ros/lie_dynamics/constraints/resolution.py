@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,16 @@ class Objective(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Resolution:
-    """Which forces are chosen where they are not unique; see `constrained_inverse_dynamics`."""
+    """Which forces are chosen where they are not unique.
+
+    Parameters
+    ----------
+    kind : {"least_constraint_force", "least_torque", "weighted"}
+        What is smallest: the sum of squares of the multipliers, Kim (59); of the joint forces, Kim (62)-(66); or of
+        both with weights.
+    torque_weights, force_weights : array-like, optional
+        For "weighted": of the squares of the actuated joint forces (n_a,) and of the multipliers (m,), or one number.
+    """
 
     kind: str = "least_constraint_force"
     torque_weights: npt.ArrayLike | None = None
@@ -84,12 +93,23 @@ def _without_weights(least_torque: bool, n_a: int, m: int) -> Objective:
 USUAL = Resolution()
 
 
+class ForceOptions(TypedDict, total=False):
+    """Keywords of `resolution_of`: the fields of `Resolution`."""
+
+    resolution: str
+    torque_weights: npt.ArrayLike | None
+    force_weights: npt.ArrayLike | None
+
+
 def resolution_of(
-    kind: str, torque_weights: npt.ArrayLike | None = None, force_weights: npt.ArrayLike | None = None
+    *,
+    resolution: str = "least_constraint_force",
+    torque_weights: npt.ArrayLike | None = None,
+    force_weights: npt.ArrayLike | None = None,
 ) -> Resolution:
     """Return a resolution, `USUAL` itself where it is that."""
-    usual = type(kind) is str and kind == USUAL.kind and torque_weights is None and force_weights is None
-    return USUAL if usual else Resolution(kind, torque_weights, force_weights)
+    usual = type(resolution) is str and resolution == USUAL.kind and torque_weights is None and force_weights is None
+    return USUAL if usual else Resolution(resolution, torque_weights, force_weights)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from one recursion through the tree and its loops for each parameter.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from ..dynamics.derivatives.sensitivity import (
 )
 from ..dynamics.mass_matrix import mass_matrix
 from ..lie._arrays import flatten_batch
-from ..model.arguments import validate_model
+from ..model.arguments import shared_options
 from ..model.configuration import require_result
 from ..model.model import Model
 from ..shown import shown
@@ -38,11 +38,14 @@ from .derivatives import (
     results_in,
     solve,
 )
-from .dynamics import ConstrainedModel
+from .dynamics import ConstrainedModel, ConstrainedOptions, constrained_model
 from .inputs import read_states
 from .kernels.loop_sensitivity import loop_sensitivity
 from .quantities import tables_of
-from .resolution import Baumgarte, resolution_of
+from .resolution import Baumgarte, ForceOptions, resolution_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
 @shown
@@ -62,7 +65,6 @@ class ConstrainedSensitivity(NamedTuple):
     multipliers: Array
 
 
-@validate_model
 def constrained_forward_sensitivity(
     model: Model,
     constraints: ConstraintSet,
@@ -101,7 +103,7 @@ def constrained_forward_sensitivity(
     return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
 
 
-@validate_model
+@shared_options(constrained_model)
 def constrained_hybrid_sensitivity(
     model: Model,
     constraints: ConstraintSet,
@@ -114,23 +116,19 @@ def constrained_hybrid_sensitivity(
     f_ext: npt.ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
-    resolution: str = "least_constraint_force",
-    torque_weights: npt.ArrayLike | None = None,
-    force_weights: npt.ArrayLike | None = None,
-    stabilization: Baumgarte | None = None,
     threads: int = 1,
+    **options: Unpack[ConstrainedOptions],
 ) -> ConstrainedSensitivity:
     """Return how the result of `constrained_hybrid_dynamics` changes with parameters; its arguments and errors.
 
     `parameter`, `f_ext_held`, `threads` and more errors are those of `constrained_forward_sensitivity`. Changes of
     what is not read, "tau" where `prescribed` is True and "qdd" where it is False, have no effect.
     """
-    of = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights), stabilization)
-    problem = hybrid_problem(of, q, qd, qdd, tau, prescribed, f_ext)
+    problem = hybrid_problem(constrained_model(model, constraints, **options), q, qd, qdd, tau, prescribed, f_ext)
     return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
 
 
-@validate_model
+@shared_options(resolution_of)
 def constrained_inverse_sensitivity(
     model: Model,
     constraints: ConstraintSet,
@@ -142,11 +140,9 @@ def constrained_inverse_sensitivity(
     *,
     f_ext_held: Hold = "body",
     actuated: npt.ArrayLike | None = None,
-    resolution: str = "least_constraint_force",
     passive_torque: npt.ArrayLike | None = None,
-    torque_weights: npt.ArrayLike | None = None,
-    force_weights: npt.ArrayLike | None = None,
     threads: int = 1,
+    **options: Unpack[ForceOptions],
 ) -> ConstrainedSensitivity:
     """Return how the result of `constrained_inverse_dynamics` changes with parameters; no torque limits.
 
@@ -154,7 +150,7 @@ def constrained_inverse_sensitivity(
     `constrained_forward_sensitivity`. q, qd and qdd are varied independently: nobody asks whether they fit the
     constraints. Changes of "tau" have no effect.
     """
-    of = ConstrainedModel(model, constraints, resolution_of(resolution, torque_weights, force_weights))
+    of = ConstrainedModel(model, constraints, resolution_of(**options))
     problem = inverse_problem(of, q, qd, qdd, f_ext, actuated, passive_torque)
     return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -254,17 +254,17 @@ def quick_path(
 def _batch(model: Model, inputs: dict[str, Any], f_ext: Any) -> tuple[int, ...] | None:
     """Return the batch axes, at most one, that all inputs share; None where kernels do not take them as they are."""
     arrays = list(inputs.values())
-    if not all(map(_is_plain, arrays)) or not 1 <= arrays[0].ndim <= 2:
+    if not all(map(is_plain, arrays)) or not 1 <= arrays[0].ndim <= 2:
         return None
     batch: tuple[int, ...] = arrays[0].shape[:-1]
     if arrays[0].shape[-1] != model.nq or any(x.shape != (*batch, model.nv) for x in arrays[1:]):
         return None
-    if f_ext is not None and not (_is_plain(f_ext) and f_ext.shape == (*batch, model.n_bodies, 6)):
+    if f_ext is not None and not (is_plain(f_ext) and f_ext.shape == (*batch, model.n_bodies, 6)):
         return None
     return batch
 
 
-def _is_plain(x: Any) -> bool:
+def is_plain(x: Any) -> TypeGuard[Array]:
     """Return whether kernels are compiled for this array."""
     return type(x) is np.ndarray and x.dtype is _FLOAT and x.flags.carray
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -39,6 +40,31 @@ def validate_model(function: F) -> F:
         return function(model, *args, **options)
 
     return cast(F, call)
+
+
+def shared_options(reader: Callable[..., Any]) -> Callable[[F], F]:
+    """Let the last `**options` of a function be the keyword-only arguments of `reader`, which several functions share.
+
+    The function passes them on. Others are refused as Python refuses them, and help shows them as if written out.
+    """
+
+    def decorate(function: F) -> F:
+        whole = signature(function)
+        own = [p for p in whole.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        shared = [p for p in signature(reader).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+        known = {p.name for p in (*own, *shared)}
+
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            for name in options:
+                if name not in known:
+                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+            return function(*args, **options)
+
+        call.__signature__ = whole.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
+        return cast(F, call)
+
+    return decorate
 
 
 def require_coordinates(model: Model, what: str) -> None:
