@@ -18,7 +18,7 @@ from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamic
 from ...lie_dynamics.control.velocity_filter import velocity_noise
 from .answer import ControllerAnswer
 from .drive_estimate import DriveEstimate
-from .efforts import EffortStage, Limited
+from .efforts import EffortLimiter, ExertedEffort
 from .gains import lowered
 from .guard import Guard
 from .laws import LEARNING_MODES, LawEffort
@@ -68,7 +68,7 @@ class Answering(TimedLoop):
         self._thrown = THROWN * self._speed
         self._largest = np.full(n, LARGEST)
         self._soft = SoftLimits(limits.lower, limits.upper)
-        self._efforts = EffortStage(self.limit)
+        self._efforts = EffortLimiter(self.limit)
         self._observer = Observer(self._soft)
         fastest = np.minimum(self.fastest, np.finfo(float).max)
         self._stop = Stop(self._soft, self.limit, self._scale, fastest, self._speed, motors is None)
@@ -134,7 +134,7 @@ class Answering(TimedLoop):
         self._settle()
         if self._bridge and not player.moving:
             before, self._bridge = self._bridge, ""
-            self._efforts.ease(stamp, self._standing(before) - self._standing(options.mode), options.blend_time)
+            self._efforts.blend.ease(stamp, self._standing(before) - self._standing(options.mode), options.blend_time)
         mode = self.mode
         by_tool = mode in TOOL_MODES
         free = by_tool or mode == "gravity_compensation"
@@ -206,7 +206,7 @@ class Answering(TimedLoop):
             wanted = wanted - wrench
         if within(wanted, self._largest) != 1:
             raise InputError(f"{wanted.tolist()}")
-        limited = self._efforts.apply(stamp, wanted, lambda: self.gravity(q), period)
+        limited = self._efforts.update(stamp, wanted, lambda: self.gravity(q), period)
         return self._make(stamp, q, qd, desired, ahead, law, wrench, wanted, limited)
 
     def _elapse(self, state: RobotState) -> float:
@@ -320,7 +320,7 @@ class Answering(TimedLoop):
         law: LawEffort,
         wrench: Array,
         wanted: Array,
-        limited: Limited,
+        limited: ExertedEffort,
     ) -> ControllerAnswer:
         options, mode = self.options, self.mode
         total = limited.total
@@ -418,7 +418,7 @@ class Answering(TimedLoop):
                 self._bridge = BRIDGES.get(before, PATH_MODES[0])
             self._tool.forget()
         if moving and not {before, mode} <= set(PATH_MODES):  # errors begin anew, what they add would go on
-            self._efforts.ease(self._last, self._stood - self._standing(self.mode), self.options.blend_time)
+            self._efforts.blend.ease(self._last, self._stood - self._standing(self.mode), self.options.blend_time)
 
     def _standing(self, mode: str) -> Array:
         return self._laws.standing(mode, self._position)
@@ -445,6 +445,6 @@ class Answering(TimedLoop):
             self._stop.begin(self._reacts, goes_on)
             self._watch.begin(stop=True)
             self._laws.set_gains(self._unlowered)
-            self._efforts.at_once()
+            self._efforts.blend.at_once()
             self._enter(STOPPING, reason)
             self.goals.abort_all(f"stopped: {reason}")

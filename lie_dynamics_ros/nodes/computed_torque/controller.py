@@ -86,6 +86,28 @@ class ControlOutput:
     desired_velocity: Array
 
 
+@dataclass(slots=True)
+class CallState:
+    """What a `Controller` keeps of its calls.
+
+    Attributes
+    ----------
+    origin : float
+        Time of the first state [s].
+    last : int
+        Stamp of the last state [ns]; 0 before the first.
+    output : ControlOutput or None
+        The last answer.
+    implausible : int
+        Number of states that were refused since the start.
+    """
+
+    origin: float = 0.0
+    last: int = 0
+    output: ControlOutput | None = None
+    implausible: int = 0
+
+
 class Controller:
     """A controller of one robot: what the node ``computed_torque`` computes, without ROS.
 
@@ -139,6 +161,7 @@ class Controller:
                 self._inputs, self._core = _build(model, text, values, options)
         names = self._inputs.measured
         self._message = SimpleNamespace(name=list(names), position=None, velocity=None, effort=())
+        self._calls = CallState()
         self._use(self._core)
         self.reset()
 
@@ -219,7 +242,7 @@ class Controller:
             A wrong shape, a position that is not finite, an infinite velocity, or a time that does not go on; or not
             even gravity compensation is finite.
         """
-        stamp = self._stamp(time)
+        stamp, calls = self._stamp(time), self._calls
         message, inputs, core = self._message, self._inputs, self._core
         names = self.measured_joints
         message.position = _array(position, "position", (len(names),), names)
@@ -228,18 +251,17 @@ class Controller:
         try:
             state = inputs.read(message, stamp, stamp, 0.0)
         except MessageError as error:
-            if error.kind != IMPLAUSIBLE or self._output is None:
+            if error.kind != IMPLAUSIBLE or calls.output is None:
                 raise
-            self._last, self.implausible = stamp, self.implausible + 1
-            return replace(self._output, effort=self._output.effort.copy())
+            calls.last, calls.implausible = stamp, calls.implausible + 1
+            return replace(calls.output, effort=calls.output.effort.copy())
         answer = core.answer(state)
-        self._last = stamp
-        desired = answer.desired
-        self._output = ControlOutput(
+        calls.last, desired = stamp, answer.desired
+        calls.output = ControlOutput(
             np.array(answer.effort), answer.phase, answer.reason, answer.mode,
             np.array(inputs.as_told(desired.position)), np.array(desired.velocity),
         )  # fmt: skip
-        return replace(self._output, effort=self._output.effort.copy())
+        return replace(calls.output, effort=calls.output.effort.copy())
 
     def follow(
         self,
@@ -347,9 +369,12 @@ class Controller:
         """Begin afresh: the next state may have any time, and nothing that was learned or requested is kept."""
         self._inputs.forget()
         self._core.start()
-        self._origin, self._last = 0.0, 0
-        self._output: ControlOutput | None = None
-        self.implausible = 0
+        self._calls = CallState()
+
+    @property
+    def implausible(self) -> int:
+        """Number of states that were refused since the start, as no motion explains them."""
+        return self._calls.implausible
 
     # Inside.
 
@@ -359,18 +384,19 @@ class Controller:
 
     def _stamp(self, time: float) -> int:
         """Return the time stamp [ns] of a state at a time [s] that must go on."""
-        if not self._last:
-            self._origin = _number(time, "time")
+        calls = self._calls
+        if not calls.last:
+            calls.origin = _number(time, "time")
         stamp = self._on_clock(time, "time")
-        if stamp <= self._last:
-            last = self._origin + (self._last - BEGIN) * 1e-9
+        if stamp <= calls.last:
+            last = calls.origin + (calls.last - BEGIN) * 1e-9
             raise MessageError(
                 "time", f"time: expected more than {last:.9g} s, got {time:.9g} s; reset() begins afresh"
             )
         return stamp
 
     def _on_clock(self, time: float, name: str) -> int:
-        since = _number(time, name) - self._origin
+        since = _number(time, name) - self._calls.origin
         if abs(since) > CLOCK_RANGE:
             raise MessageError(
                 "time", f"{name}: expected within {CLOCK_RANGE:g} s of the first state, got {time:.9g} s"

@@ -97,7 +97,6 @@ class ComputedTorqueCore(Following):
         has answered.
         """
         other = copy.copy(self)
-        other._efforts = copy.copy(self._efforts)
         other._set_options(options, self)
         return other
 
@@ -137,7 +136,8 @@ class ComputedTorqueCore(Following):
             options.on_infeasible, options.stop_time, options.allow_nonzero_velocity_at_trajectory_end,
         )  # fmt: skip
         self._pace = options.speed_scaling * self._pace_factor
-        self._efforts.set_options(options, numbers["effort_rate_limit"])
+        rates = numbers["effort_rate_limit"]
+        self._efforts = self._efforts.with_options(options.saturate, options.effort_policy, rates)
         self._learning_cap = np.inf
         self._tool = self._make_tool()
         self._suit_gains()
@@ -146,7 +146,7 @@ class ComputedTorqueCore(Following):
             goes_on = same_mode if not tools else self._tool.adopt(before._tool, same_mode) and same_mode
             if not goes_on and self._moved is None and before._last is not None:
                 self._moved, self._stood = before.mode, before._standing(before.mode)
-        self._efforts.change(options.blend_time)
+        self._efforts.blend.change(options.blend_time)
         self._warm_up()
 
     def turn_gravity(self, gravity: Array) -> None:
@@ -157,7 +157,7 @@ class ComputedTorqueCore(Following):
         self._laws.turn_gravity(self.dynamics)
         self._tool.model = self.dynamics
         if self._last is not None and np.linalg.norm(step) > JUMP * np.linalg.norm(gravity):
-            self._efforts.turn(self._last, gravity, step, self.options.blend_time, self._held)
+            self._efforts.blend.turn(self._last, gravity, step, self.options.blend_time, self._held)
         self.judge.model = self.dynamics
 
     def _held(self, gravity: Array) -> Array:
@@ -239,14 +239,14 @@ class ComputedTorqueCore(Following):
         self.goals.abort_all("the robot description has changed; the robot stays where it is")
         self.scale_speed(other._pace_factor)
         if other.model.joint_names == self.model.joint_names:
-            self._efforts.take_over_from(other._efforts)
+            self._efforts.blend.state.last = other._efforts.blend.state.last
             self._effort_delay = other._effort_delay
             self._find_lead()
             self.phase, self._reason = other.phase, other._reason
             if self.motors is None and other.player is not None and other._last is not None:
                 self.player, self._inherited, self._moved = other.player, other._last, other.mode
                 self._stood = other._standing(other.mode)
-            self._efforts.change(self.options.blend_time)
+            self._efforts.blend.change(self.options.blend_time)
 
     def forget(self) -> None:
         """Forget trajectories and times, because their age is no longer known; a stop goes on."""

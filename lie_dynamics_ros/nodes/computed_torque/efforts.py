@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +12,12 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...lie_dynamics.control import limit_effort
 from ...lie_dynamics.control.kernels.signals import within
-from .options import ComputedTorqueOptions
 
 LEAST_BRAKING = 0.1
 """Part of the wanted braking below which it is scaled about gravity compensation."""
 
 
-class Limited(NamedTuple):
+class ExertedEffort(NamedTuple):
     """Efforts to exert, gravity included: wanted + blend within the limits, and what part of that it is."""
 
     total: Array
@@ -38,53 +38,47 @@ class _Passing(NamedTuple):
         return 1.0 - passed * passed * (3.0 - 2.0 * passed)
 
 
-class EffortStage:
-    """The last stage of a controller; keeps the last efforts.
-
-    Parameters
-    ----------
-    limit : ndarray, shape (n,)
-        Effort limits [N m, N]; the largest float for none.
+@dataclass(slots=True)
+class BlendState:
+    """State of an `EffortBlend`.
 
     Attributes
     ----------
-    saturated : ndarray of bool, shape (n,)
-        Joints whose efforts were limited; the user clears it.
-    free : bool
-        Whether the last efforts were exerted as they were wanted.
+    last : ndarray, shape (n,), or None
+        Efforts exerted last [N m, N].
+    pending : float or None
+        Time within which the next efforts pass over from them [s]; None where nothing has changed.
+    over, lag, lack : _Passing or None
+        What is left of former efforts, of former gravity, and of what that makes of efforts.
     """
 
-    def __init__(self, limit: Array) -> None:
-        self._limit, self._zero = limit, np.zeros(len(limit))
-        self.saturated: NDArray[np.bool_] = np.zeros(len(limit), dtype=bool)
-        self._saturate, self._policy = True, "scale"
-        self._rates: Array | None = None
-        self.forget()
+    last: Array | None = None
+    pending: float | None = None
+    over: _Passing | None = None
+    lag: _Passing | None = None
+    lack: _Passing | None = None
 
-    def set_options(self, options: ComputedTorqueOptions, rates: Array) -> None:
-        """Apply options; `rates` (n,) limit changes [N m/s], zero for no limit."""
-        self._saturate, self._policy = options.saturate, options.effort_policy
-        self._rates = np.where(rates > 0.0, rates, np.inf) if rates.any() else None
 
-    def forget(self) -> None:
-        """Forget the last efforts: the next ones are exerted as they are."""
-        self._last: Array | None = None
-        self.at_once()
-        self.free = True
+class EffortBlend:
+    """What is left of former efforts after a change, so that efforts do not step."""
 
-    def take_over_from(self, other: EffortStage) -> None:
-        """Take over the last efforts of another stage."""
-        self._last = other._last
+    def __init__(self, size: int) -> None:
+        self._zero, self.state = np.zeros(size), BlendState()
 
     def change(self, time: float) -> None:
         """Let the next efforts pass over from the last ones within some time [s]; 0: at once."""
-        self._pending = time
+        self.state.pending = time
+
+    def at_once(self) -> None:
+        """Let nothing be left of former efforts, as a stop begins."""
+        self.state = BlendState(self.state.last)
 
     def ease(self, stamp: int, difference: Array, time: float) -> None:
         """Let a difference (n,) come on top of wanted efforts, from a time [ns] on, that fades within some time [s]."""
-        if time and self._last is not None:
-            left = self._zero if self._over is None else self._over.part(stamp) * self._over.difference
-            self._pending, self._over = None, _Passing(stamp, time, difference + left)
+        s = self.state
+        if time and s.last is not None:
+            left = self._zero if s.over is None else s.over.part(stamp) * s.over.difference
+            s.pending, s.over = None, _Passing(stamp, time, difference + left)
 
     def turn(self, stamp: int, gravity: Array, step: Array, time: float, held: Callable[[Array], Array]) -> None:
         """Let the step (3,) by which gravity came to be what it is come in within some time [s] from a time [ns] on.
@@ -92,59 +86,90 @@ class EffortStage:
         All else in the efforts goes on as it is wanted, so that gravity may step with every state. Steps add up as
         gravity, for what they do changes with the pose; `held` returns the efforts (n,) that hold the robot under one.
         """
-        if time and self._last is not None and self._pending is None:
-            lag = -step if self._lag is None else self._lag.part(stamp) * self._lag.difference - step
-            self._lag = _Passing(stamp, time, lag)
-            self._lack = _Passing(stamp, time, held(gravity + lag) - held(gravity))
+        s = self.state
+        if time and s.last is not None and s.pending is None:
+            lag = -step if s.lag is None else s.lag.part(stamp) * s.lag.difference - step
+            s.lag = _Passing(stamp, time, lag)
+            s.lack = _Passing(stamp, time, held(gravity + lag) - held(gravity))
 
-    def apply(self, stamp: int, wanted: Array, base: Callable[[], Array], period: float) -> Limited:
-        """Return what to exert at a time [ns], ``period`` [s] after the last; `base` comes first when scaling."""
-        if within(wanted, self._limit) == 1 and not self._passes and self._rates is None:
-            self._last, self.free = wanted, True
-            return Limited(wanted, self._zero, 1.0)
-        total, scale = self._within(wanted, base)
-        blend = self._blend(stamp, total)
-        if blend is not self._zero:
-            total, _ = self._within(total + blend, base)
-        return self._keep(total, blend, scale, period)
-
-    def _blend(self, stamp: int, total: Array) -> Array:
-        """Return what is left of the last efforts that others pass over to, at a time [ns]."""
-        if self._pending is not None:
-            time = self._pending
-            self.at_once()
-            if time and self._last is not None:
-                self._over = _Passing(stamp, time, self._last - total)
-        blend = self._zero
-        for passing in (self._over, self._lack):
+    def update(self, stamp: int, total: Array) -> Array | None:
+        """Return what is left of former efforts beside those of a time [ns], None for nothing."""
+        s = self.state
+        if s.pending is not None:
+            time = s.pending
+            s = self.state = BlendState(s.last)
+            if time and s.last is not None:
+                s.over = _Passing(stamp, time, s.last - total)
+        blend = None
+        for passing in (s.over, s.lack):
             if passing is not None and (part := passing.part(stamp)):
-                blend = blend + part * passing.difference
-        if blend is self._zero:
+                blend = (self._zero if blend is None else blend) + part * passing.difference
+        if blend is None and not (s.over is s.lag is s.lack is None):
             self.at_once()
         return blend
 
-    @property
-    def _passes(self) -> bool:
-        return not (self._pending is None and self._over is None and self._lag is None)
 
-    def at_once(self) -> None:
-        """Let nothing be left of former efforts, as a stop begins."""
-        self._pending: float | None = None
-        self._over: _Passing | None = None
-        self._lag: _Passing | None = None  # of gravity
-        self._lack: _Passing | None = None  # of efforts by it
+class EffortLimiter:
+    """The last stage of a controller: blends efforts, and holds them within limits.
 
-    def brake(self, stamp: int, wanted: Array, bias: Array, gravity: Array, period: float) -> Limited:
+    Parameters
+    ----------
+    limit : ndarray, shape (n,)
+        Effort limits [N m, N]; the largest float for none.
+    saturate : bool
+        Whether the limits count.
+    policy : str
+        Of `POLICIES`.
+    rates : ndarray, shape (n,), optional
+        Largest changes [N m/s, N/s], zero for no limit.
+
+    Attributes
+    ----------
+    blend : EffortBlend
+    saturated : ndarray of bool, shape (n,)
+        Joints whose efforts were limited; the user clears it.
+    free : bool
+        Whether the last efforts were exerted as they were wanted.
+    """
+
+    def __init__(
+        self, limit: Array, saturate: bool = True, policy: str = "scale", rates: Array | None = None
+    ) -> None:
+        self._limit, self._zero, self.blend = limit, np.zeros(len(limit)), EffortBlend(len(limit))
+        self.saturated: NDArray[np.bool_] = np.zeros(len(limit), dtype=bool)
+        self._saturate, self._policy, self.free = saturate, policy, True
+        self._rates = np.where(rates > 0.0, rates, np.inf) if rates is not None and rates.any() else None
+
+    def with_options(self, saturate: bool, policy: str, rates: Array) -> EffortLimiter:
+        """Return one that goes on where this one is, with other options."""
+        other = EffortLimiter(self._limit, saturate, policy, rates)
+        other.blend.state, other.saturated, other.free = replace(self.blend.state), self.saturated, self.free
+        return other
+
+    def forget(self) -> None:
+        """Forget the last efforts: the next ones are exerted as they are."""
+        self.blend.state, self.free = BlendState(), True
+
+    def update(self, stamp: int, wanted: Array, base: Callable[[], Array], period: float) -> ExertedEffort:
+        """Return what to exert at a time [ns], ``period`` [s] after the last; `base` comes first when scaling."""
+        s = self.blend.state
+        if (
+            s.pending is s.over is s.lag is self._rates is None  # nothing passes
+            and within(wanted, self._limit) == 1
+        ):
+            s.last, self.free = wanted, True
+            return ExertedEffort(wanted, self._zero, 1.0)
+        total, scale = self._within(wanted, base)
+        return self._blended(stamp, total, scale, base, period)
+
+    def brake(self, stamp: int, wanted: Array, bias: Array, gravity: Array, period: float) -> ExertedEffort:
         """Return what to exert in a stop: what exceeds `bias`, the efforts without acceleration, by one factor.
 
         So the deceleration keeps its direction. Where the limits hardly leave room beside the bias, as at high speed,
         the same is done about gravity compensation, from which the wanted damping takes energy out of the robot.
         """
         total, scale = self._braked(wanted, bias, gravity)
-        blend = self._blend(stamp, total)
-        if blend is not self._zero:
-            total, _ = self._within(total + blend, lambda: gravity)
-        return self._keep(total, blend, scale, period)
+        return self._blended(stamp, total, scale, lambda: gravity, period)
 
     def _braked(self, wanted: Array, bias: Array, gravity: Array) -> tuple[Array, float]:
         if not self._saturate or within(wanted, self._limit) == 1:
@@ -164,14 +189,20 @@ class EffortStage:
         limited = limit_effort(efforts, self._limit, self._policy, base())  # type: ignore[arg-type]
         return limited.effort, limited.scale if self._policy == "scale" else 0.0
 
-    def _keep(self, total: Array, blend: Array, scale: float, period: float) -> Limited:
-        free = scale == 1.0
-        if self._rates is not None and self._last is not None:
+    def _blended(
+        self, stamp: int, total: Array, scale: float, base: Callable[[], Array], period: float
+    ) -> ExertedEffort:
+        """Return efforts within limits with what is left of former ones, and no faster than they may change."""
+        blend, free = self.blend.update(stamp, total), scale == 1.0
+        if blend is not None:
+            total, _ = self._within(total + blend, base)
+        state = self.blend.state
+        if self._rates is not None and state.last is not None:
             # Limits bind at once, also where the last efforts were exerted without them.
-            last = np.clip(self._last, -self._limit, self._limit) if self._saturate else self._last
+            last = np.clip(state.last, -self._limit, self._limit) if self._saturate else state.last
             step = total - last
             part = float(np.min(self._rates * period / np.maximum(np.abs(step), 1e-300), initial=1.0))
             if part < 1.0:
                 total, free = last + part * step, False
-        self._last, self.free = total, free
-        return Limited(total, blend, scale)
+        state.last, self.free = total, free
+        return ExertedEffort(total, self._zero if blend is None else blend, scale)

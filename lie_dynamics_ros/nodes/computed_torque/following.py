@@ -61,7 +61,7 @@ class Following(Answering):
             if self.phase == STOPPED:
                 self._watch.begin(stop=False)
                 self._laws.set_gains(lowered(self._unlowered, self._watch.factor))
-            self._efforts.change(self.options.blend_time)
+            self._efforts.blend.change(self.options.blend_time)
             self._enter(HOLDING, "~/hold after a stop")
             return f"control again after the stop: {why}"
         self._tool.rest()
@@ -85,7 +85,7 @@ class Following(Answering):
             if reaction == "retract":
                 self._retract(self._last)
             else:
-                self._efforts.at_once()
+                self._efforts.blend.at_once()
                 self._enter(YIELDING, CONTACT)
 
     def _retract(self, now: int) -> None:

@@ -35,12 +35,12 @@ class SensorNoise:
 
     def __init__(self, steps: PositionSteps) -> None:
         self._steps = steps
-        self.reset()
+        self._last: list[Array] = []
+        self._products: Array | None = None
 
     def reset(self) -> None:
         """Begin without noise."""
-        self._last: list[Array] = []
-        self._products: Array | None = None
+        self._last, self._products = [], None
 
     def swing(self, state: RobotState, period: float) -> tuple[Array | float, Array | float]:
         """Return how far velocities swing by noise, and steps of positions, ``period`` [s] after the state before."""

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from lie_dynamics_ros.lie_dynamics import (
     mass_matrix,
 )
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.efforts import EffortStage
+from lie_dynamics_ros.nodes.computed_torque.efforts import EffortLimiter
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
 from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
@@ -264,10 +263,10 @@ def test_efforts_change_no_faster_than_told():
 
 
 def test_limits_bind_at_once_where_efforts_may_change_but_slowly():
-    stage = EffortStage(np.array([10.0, 20.0]))
+    stage = EffortLimiter(np.array([10.0, 20.0]))
     for saturate in (False, True):
-        stage.set_options(SimpleNamespace(saturate=saturate, effort_policy="scale"), np.array([50.0, 0.0]))
-        found = stage.apply(0, np.array([1e176, -5.0]) if not saturate else np.zeros(2), lambda: np.zeros(2), 0.01)
+        stage = stage.with_options(saturate, "scale", np.array([50.0, 0.0]))
+        found = stage.update(0, np.array([1e176, -5.0]) if not saturate else np.zeros(2), lambda: np.zeros(2), 0.01)
         np.testing.assert_allclose(found.total, [9.5, -4.75] if saturate else [1e176, -5.0])
 
 
