@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from ..lie_dynamics.files import write_file
+
 GRACE = 30.0
 """Time for a child to end [s]; one that hangs while it leaves DDS ends itself sooner."""
 
@@ -46,13 +48,14 @@ class Children:
 
         label = label or node
         file = self._directory / f"{label}.yaml"
-        file.write_text(yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
+        write_file(file, yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}))
         command = [*prefix, sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid())]
         command += [module or f"lie_dynamics_ros.nodes.{node}.node"]
         command += ["--ros-args", "--params-file", str(file)]
         for source, target in remappings.items():
             command += ["-r", f"{source}:={target}"]
-        with self._log(label).open("wb") as log:
+        self._log(label).unlink(missing_ok=True)
+        with self._log(label).open("xb") as log:
             # A session of its own: Ctrl-C in the terminal reaches only the demo, which then ends its children.
             self._processes[label] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True

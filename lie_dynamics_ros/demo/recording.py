@@ -17,6 +17,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
+from ..lie_dynamics.files import write_figure
 from ..ros.wire.messages import nanoseconds
 
 QUEUE = QoSProfile(depth=20_000)
@@ -154,6 +155,5 @@ def picture(path: Path, title: str) -> Iterator[Any]:
         axes.grid(alpha=0.3)
     figure.suptitle(title, fontsize=11)
     figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
+    write_figure(path, figure, 100)
     plt.close(figure)

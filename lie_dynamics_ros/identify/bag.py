@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from io import SEEK_CUR, BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..lie_dynamics import InputError, Model
+from ..lie_dynamics import Model
 from ..lie_dynamics.arrays import Array
 from ..lie_dynamics.texts import listed
+from .bag_messages import BagError, messages
 
 STATES = "sensor_msgs/msg/JointState"
 COMMANDS = "std_msgs/msg/Float64MultiArray"
@@ -23,22 +20,12 @@ COMMANDS = "std_msgs/msg/Float64MultiArray"
 GAP = 20
 #: States of a topic that are read: half an hour at 1 kHz, which bounds the memory.
 MOST_STATES = 2_000_000
-#: Size of what a compressed file of a bag unpacks to, over its own: the most that is read.
-MAX_RATIO = 1000
-#: How MCAP begins, which of its records hold packed messages, and their largest size that is looked into [bytes].
-MCAP, CHUNK, MAX_CHUNK = b"\x89MCAP0\r\n", 6, 2**30
-#: Largest metadata of a bag that are read [bytes].
-MAX_METADATA = 4 * 2**20
 #: What stamps go back by where a clock was set or a recording started anew [ns], and the pause that is put there.
 BACK, PAUSE = 10**9, 10**10
 #: Jitter of stamps over their period that is reported.
 JITTER = 0.2
 #: From where it is locked that a joint may be without a remark [rad, m].
 AWAY = 0.01
-
-
-class BagError(InputError):
-    """A bag that cannot be read, or that does not hold what is needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,86 +156,6 @@ def _add(series: dict[tuple[str, str], _Series], key: tuple[str, str], time: flo
         found = series.setdefault(key, _Series())
         found.time.append(time)
         found.value.append(value)
-
-
-def messages(path: str | Path, types: Sequence[str], kinds: dict[str, str]) -> Iterator[tuple[str, str, int, Any]]:
-    """Yield topic, type, time of receipt [ns] and content of messages of some types; `kinds` gets all topics."""
-    try:
-        from rosbags.highlevel import AnyReader
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise BagError(f"{error}: bags are read by rosbags (pip install rosbags, the extra 'bags')") from error
-    if not Path(path).exists():
-        raise BagError(f"bag {str(path)!r}: there is no such file or folder")
-    _refuse_special_files(Path(path))
-    try:
-        with AnyReader([Path(path)], default_typestore=get_typestore(Stores.LATEST)) as reader:
-            kinds |= {c.topic: c.msgtype for c in reader.connections}
-            wanted = [c for c in reader.connections if c.msgtype in types]
-            for connection, stamp, raw in reader.messages(connections=wanted) if wanted else ():
-                yield connection.topic, connection.msgtype, stamp, reader.deserialize(raw, connection.msgtype)
-    except BagError:
-        raise
-    except Exception as error:  # whatever a damaged file does to a reader
-        raise BagError(
-            f"bag {str(path)!r} cannot be read: {type(error).__name__}: {error}; "
-            "where a recording was cut off, `ros2 bag reindex` may mend it"
-        ) from error
-
-
-def _refuse_swollen(file: Path, bag: Path) -> None:
-    """Refuse a file, or chunks of MCAP, that unpack to more than any recording does, as a reader unpacks them whole."""
-    for name in ("backports.zstd", "compression.zstd"):  # what rosbags reads them with, before and from Python 3.14
-        with suppress(ImportError):
-            zstd = import_module(name)
-            break
-    else:
-        return
-    with file.open("rb") as packed:
-        chunks = _chunks(packed) if packed.read(len(MCAP)) == MCAP else iter([(packed, file.stat().st_size)])
-        for part, size in chunks:
-            if part is packed:
-                packed.seek(0)
-            left = MAX_RATIO * size
-            try:
-                with zstd.open(part, "rb") as unpacked:
-                    while left >= 0 and (piece := unpacked.read(1 << 20)):
-                        left -= len(piece)
-            except (EOFError, zstd.ZstdError):
-                continue  # another format, or damaged, which the reader names
-            if left < 0:
-                raise BagError(
-                    f"bag {str(bag)!r}: {file.name!r} unpacks to more than {MAX_RATIO} times its size, which no "
-                    "recording does"
-                )
-
-
-def _chunks(file: BinaryIO) -> Iterator[tuple[BinaryIO, int]]:
-    """Yield what is packed in each chunk of MCAP from where a file is, and its size; LZ4 cannot swell as much."""
-    while len(head := file.read(9)) == 9:
-        length = int.from_bytes(head[1:], "little")
-        if head[0] != CHUNK or length > MAX_CHUNK:
-            file.seek(length, SEEK_CUR)
-            continue
-        content = file.read(length)
-        after = 32 + int.from_bytes(content[28:32], "little")
-        if content[32:after] == b"zstd":
-            yield BytesIO(content[after + 8 :]), max(len(content) - after - 8, 0)
-
-
-def _refuse_special_files(path: Path) -> None:
-    """Refuse a bag with devices, FIFOs and sockets, which would block a reader or never end, or with huge metadata."""
-    inside = [*path.iterdir()] if path.is_dir() else [path]
-    for file in inside:
-        if not file.is_file() and not file.is_dir():
-            raise BagError(f"bag {str(path)!r}: {file.name!r} is a device, FIFO or socket; a regular file is expected")
-        if file.is_file():
-            _refuse_swollen(file, path)  # whatever its name: metadata say which files are compressed
-    metadata = path / "metadata.yaml"
-    if path.is_dir() and metadata.is_file() and metadata.stat().st_size > MAX_METADATA:
-        raise BagError(
-            f"bag {str(path)!r}: metadata.yaml holds {metadata.stat().st_size} bytes, at most {MAX_METADATA} expected"
-        )
 
 
 def _chosen(

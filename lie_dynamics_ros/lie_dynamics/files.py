@@ -6,6 +6,12 @@ import errno
 import os
 import secrets
 import stat
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def read_file(path: str | os.PathLike[str], max_size: int) -> bytes:
@@ -79,3 +85,12 @@ def write_file(path: str | os.PathLike[str], text: str | bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def write_figure(path: str | os.PathLike[str], figure: Figure, dpi: int, tight: bool = False) -> Path:
+    """Write a figure as PNG, see `write_file`, and return the path."""
+    content = BytesIO()
+    box = "tight" if tight else None
+    figure.savefig(content, format="png", dpi=dpi, bbox_inches=box, metadata={"Software": None})
+    write_file(path, content.getvalue())
+    return Path(path)

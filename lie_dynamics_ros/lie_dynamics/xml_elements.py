@@ -23,15 +23,16 @@ MAX_TEXT = 2000
 
 #: What libraries of the formats take for an unbound prefix.
 _UNBOUND = "urn:unbound:"
-_SECTION = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!#?\w{1,32};)", re.DOTALL)
+_ENTITY = r"(?:lt|gt|amp|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});"
+_SECTION = re.compile(rf"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!{_ENTITY})", re.DOTALL)
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_]")
 
 
 def lenient(source: str | bytes) -> str:
     """Return XML text as the formats' own libraries read it, which XML itself does not allow; lines stay lines.
 
-    Comments are left out, with what may not stand in them; a ``&`` that begins no entity stands for itself; blanks
-    before the declaration are passed over; bytes that are no UTF-8 are Latin-1; prefixes need not be declared.
+    Comments are left out, with what may not stand in them; a ``&`` that begins no entity of XML stands for itself;
+    blanks before the declaration are passed over; bytes that are no UTF-8 are Latin-1; prefixes need not be declared.
     """
     if isinstance(source, str):
         told = source.removeprefix("\ufeff")

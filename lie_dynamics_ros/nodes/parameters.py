@@ -17,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from ..core.setting import Setting
+from ..lie_dynamics.files import write_file
 from ..ros.node.description_source import DESCRIPTION_SETTINGS
 from ..ros.node.managed_node import COMMON_SETTINGS
 from .interfaces import INTERFACES
@@ -101,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["--write"]:
         for node in INTERFACES:
-            (Path(words[1]) / f"{node}.yaml").write_text(parameter_file(node), encoding="utf-8")
+            write_file(Path(words[1]) / f"{node}.yaml", parameter_file(node))
         return 0
     for node in words:
         print(parameter_table(node))

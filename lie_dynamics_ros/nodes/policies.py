@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from ..lie_dynamics.files import write_file
 from .interfaces import COMMON, INTERFACES, Interface
 
 VERSION = "0.2.0"
@@ -57,9 +58,8 @@ def policies() -> dict[str, str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Write all policies into a folder."""
     (folder,) = map(Path, sys.argv[1:] if argv is None else argv)
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in policies().items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_file(folder / name, text)
         print(folder / name)
     return 0
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
+import sqlite3
+import struct
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -11,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lie_dynamics_ros.identify.bag import messages
+from lie_dynamics_ros.identify.bag import STATES
+from lie_dynamics_ros.identify.bag_messages import messages
 from lie_dynamics_ros.lie_dynamics import LieDynamicsError, Model
 from lie_dynamics_ros.lie_dynamics.files import write_file
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
@@ -69,6 +73,26 @@ def texts(rng: np.random.Generator) -> str:
     return made[int(rng.integers(len(made)))]
 
 
+def one_message(path: Path, content: bytes) -> None:
+    """Write a recording of SQLite with one message of states, whatever it holds."""
+    with sqlite3.connect(path) as recording:
+        recording.executescript(
+            "CREATE TABLE topics(id, name, type, serialization_format, offered_qos_profiles, type_description_hash);"
+            "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id, timestamp, data);"
+        )
+        recording.execute("INSERT INTO topics VALUES(1, '/states', ?, 'cdr', '', '')", (STATES,))
+        recording.execute("INSERT INTO messages VALUES(1, 1, 1, ?)", (content,))
+    recording.close()
+
+
+def one_chunk(path: Path, packed: bytes, size: int) -> None:
+    """Write MCAP with one chunk, without an index."""
+    chunk = struct.pack("<QQQII4sQ", 0, 1, size, 0, 4, b"zstd", len(packed)) + packed
+    head, foot = struct.pack("<I4sI", 4, b"ros2", 0), struct.pack("<QQI", 0, 0, 0)
+    records = b"".join(struct.pack("<BQ", op, len(data)) + data for op, data in ((1, head), (6, chunk), (2, foot)))
+    path.write_bytes(b"\x89MCAP0\r\n" + records + b"\x89MCAP0\r\n")
+
+
 class Subject(Target):
     """See the module."""
 
@@ -111,21 +135,37 @@ class Subject(Target):
 
     def _bag(self, rng: np.random.Generator) -> None:
         """Folders of bags whose metadata or recordings never end, or unpack to far more than they are."""
+        try:
+            from backports import zstd
+        except ImportError:  # without what reads bags, all of them are refused
+            return
         folder = Path(tempfile.mkdtemp(dir=self._place))
-        kind = int(rng.integers(3))
+        metadata, kind = folder / "metadata.yaml", int(rng.integers(8))
+        size = int(rng.integers(300, 3000)) << 20
         if kind == 0:
-            os.mkfifo(folder / "metadata.yaml")
+            os.mkfifo(metadata)
         elif kind == 1:
-            (folder / "metadata.yaml").symlink_to("/dev/zero")
+            metadata.symlink_to("/dev/zero")
+        elif kind == 2:
+            metadata.mkdir()
+        elif kind == 3:
+            metadata.touch()
+            os.truncate(metadata, size)
+        elif kind == 4:
+            text = ("[", "a: &a [*a, *a]\n", "- a: b\n")[int(rng.integers(3))]
+            metadata.write_text(text * int(rng.integers(1, 10**5)))
         else:
-            try:
-                from backports import zstd
-            except ImportError:  # without what reads bags, all of them are refused
-                return
-            (folder / "metadata.yaml").write_text("rosbag2_bagfile_information: {}")
-            name = ("one.db3.zstd", "one.bin")[int(rng.integers(2))]
-            (folder / name).write_bytes(zstd.compress(bytes(int(rng.integers(50, 150)) << 20)))
-        list(messages(folder, ["sensor_msgs/msg/JointState"], {}))
+            packed = zstd.compress(bytes(1 << 20)) * (size >> 20)
+            mode, name = (("file", "one.db3.zstd"), ("message", "one.db3"), ("", "one.mcap"))[kind - 5]
+            said = {"relative_file_paths": [name], "compression_mode": mode, "compression_format": "zstd"}
+            metadata.write_text(json.dumps({"rosbag2_bagfile_information": said}))
+            if mode == "file":
+                (folder / name).write_bytes(packed)
+            elif mode:
+                one_message(folder / name, packed)
+            else:
+                one_chunk(folder / name, packed, size)
+        list(messages(folder, [STATES], {}))
         raise DefectError("a bag without an end was read")
 
     def _mjcf(self, rng: np.random.Generator) -> None:

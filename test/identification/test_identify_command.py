@@ -1,5 +1,6 @@
 """From a bag to files: what `identify` reads, writes and refuses; bags by rosbags' own writer."""
 
+import json
 import os
 import re
 import struct
@@ -10,7 +11,8 @@ import pytest
 from known_robots import ARM, guess_of, recording
 from support.bag_files import Bag, write_bag
 
-from lie_dynamics_ros.identify.bag import MAX_METADATA, BagError, read_bag
+from lie_dynamics_ros.identify.bag import STATES, read_bag
+from lie_dynamics_ros.identify.bag_messages import MAX_METADATA, BagError
 from lie_dynamics_ros.identify.command import _locked, main
 from lie_dynamics_ros.lie_dynamics import InputError, JointFriction, Model
 from lie_dynamics_ros.lie_dynamics.identification import identify_robot, write_report
@@ -285,26 +287,84 @@ def test_bags_with_what_blocks_or_never_ends_are_refused_before_they_are_read(tm
                 with pytest.raises(BagError, match=rf"{name}' is a device, FIFO or socket"):
                     read_bag(path, model)
     (tmp_path / "metadata.yaml").write_bytes(b"#" * (MAX_METADATA + 1))
-    with pytest.raises(BagError, match=f"metadata.yaml holds {MAX_METADATA + 1} bytes, at most"):
+    with pytest.raises(BagError, match=f"metadata.yaml cannot be read: it holds more than {MAX_METADATA} bytes"):
         read_bag(tmp_path, model)
 
 
-def test_a_compressed_file_that_swells_is_refused_before_it_is_unpacked(tmp_path):
+def told(folder, name, mode):
+    """Write metadata of one file, compressed by zstd."""
+    says = {"relative_file_paths": [name], "compression_mode": mode, "compression_format": "zstd" if mode else ""}
+    (folder / "metadata.yaml").write_text(json.dumps({"rosbag2_bagfile_information": says}))
+
+
+def packed_mcap(path, kind, packed, size):
+    """Write MCAP with one chunk and without an index."""
+    chunk = struct.pack("<QQQII4sQ", 0, 1, size, 0, len(kind), kind, len(packed)) + packed
+    head, foot = struct.pack("<I4sI", 4, b"ros2", 0), struct.pack("<QQI", 0, 0, 0)
+    records = (struct.pack("<BQ", op, len(data)) + data for op, data in ((1, head), (6, chunk), (2, foot)))
+    path.write_bytes(b"\x89MCAP0\r\n" + b"".join(records) + b"\x89MCAP0\r\n")
+
+
+@pytest.mark.parametrize("mode", ["FILE", "MESSAGE"])
+def test_compressed_recordings(made, tmp_path, mode):
+    """The same as what was packed, whose messages another process unpacks."""
+    model, time, q, effort = made
+    with Bag(tmp_path / "bag", "sqlite3", mode) as bag:
+        for k in range(200):
+            bag.state("/joint_states", time[k], NAMES, q[k], (), effort[k])
+    found = read_bag(tmp_path / "bag", model)
+    assert found.q == pytest.approx(q[:200], abs=1e-12) and found.effort == pytest.approx(effort[:200], abs=1e-12)
+
+
+def test_what_swells_is_refused_before_it_is_unpacked(tmp_path):
     zstd = pytest.importorskip("backports.zstd", reason="bags are read by the standard library's zstd here")
-    (tmp_path / "metadata.yaml").write_text("rosbag2_bagfile_information: {}")
+    model = Model.from_urdf(ARM)
     (tmp_path / "bag_0.db3.zstd").write_bytes(zstd.compress(bytes(64 << 20)))
+    told(tmp_path, "bag_0.db3.zstd", "file")
     with pytest.raises(BagError, match=r"'bag_0.db3.zstd' unpacks to more than 1000 times its size"):
+        read_bag(tmp_path, model)
+    with Bag(tmp_path / "bag", "sqlite3") as bag:
+        bag.raw("/joint_states", STATES, zstd.compress(bytes(64 << 20)))
+    told(tmp_path / "bag", "bag.db3", "message")
+    with pytest.raises(BagError, match=r"a message of '/joint_states' has more than 1048576 bytes"):
+        read_bag(tmp_path / "bag", model)
+    packed_mcap(tmp_path / "one.mcap", b"zstd", zstd.compress(bytes(300 << 20)), 300 << 20)
+    with pytest.raises(BagError, match="more than 256 MB of memory"):
+        read_bag(tmp_path / "one.mcap", model)
+    packed_mcap(tmp_path / "one.mcap", b"zstd", zstd.compress(bytes(100)), 1)
+    with pytest.raises(BagError, match=r"cannot be read: .*Chunk size"):
+        read_bag(tmp_path / "one.mcap", model)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        ("[]", "does not tell the files"),
+        ("rosbag2_bagfile_information: {relative_file_paths: [1]}", "does not tell the files"),
+        ("rosbag2_bagfile_information: {relative_file_paths: [a.db3]}", "names 'a.db3', which is not there"),
+        ("rosbag2_bagfile_information: {relative_file_paths: [], compression_mode: file}", "compression 'file' by ''"),
+        ("a: &a [*a]", "anchors and aliases"),
+        ("[" * 50, "nested deeper than 20"),
+    ],
+)
+def test_metadata_of_no_bag(tmp_path, metadata, words):
+    (tmp_path / "metadata.yaml").write_text(metadata)
+    with pytest.raises(BagError, match=words):
         read_bag(tmp_path, Model.from_urdf(ARM))
-    (tmp_path / "bag_0.db3.zstd").rename(tmp_path / "data")
-    with pytest.raises(BagError, match=r"'data' unpacks to more than 1000 times its size"):
-        read_bag(tmp_path, Model.from_urdf(ARM))
-    for size, words in ((64 << 20, "'data' unpacks to more than 1000"), (100, "cannot be read")):
-        packed = zstd.compress(bytes(size))
-        records = bytes(28) + struct.pack("<I4sQ", 4, b"zstd", len(packed)) + packed
-        first = struct.pack("<BQ", 1, 3) + b"any"
-        (tmp_path / "data").write_bytes(b"\x89MCAP0\r\n" + first + struct.pack("<BQ", 6, len(records)) + records)
-        with pytest.raises(BagError, match=words):
-            read_bag(tmp_path, Model.from_urdf(ARM))
-    (tmp_path / "data").write_bytes(zstd.compress(bytes(range(256)) * 100)[:-3])
-    with pytest.raises(BagError, match="cannot be read"):
-        read_bag(tmp_path, Model.from_urdf(ARM))
+
+
+def test_a_bag_of_ros_1(tmp_path):
+    rosbag1 = pytest.importorskip("rosbags.rosbag1")
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS1_NOETIC)
+    types = store.types
+    with rosbag1.Writer(tmp_path / "one.bag") as bag:
+        connection = bag.add_connection("/states", STATES, typestore=store)
+        for k in range(50):
+            at = types["builtin_interfaces/msg/Time"](1 + k, 0)
+            numbers = np.arange(3.0) + k
+            message = types[STATES](types["std_msgs/msg/Header"](k, at, ""), NAMES, numbers, numbers[:0], 0.1 * numbers)
+            bag.write(connection, at.sec * 10**9, store.serialize_ros1(message, STATES))
+    found = read_bag(tmp_path / "one.bag", Model.from_urdf(ARM))
+    assert found.q[-1] == pytest.approx([49.0, 50.0, 51.0]) and found.effort[0] == pytest.approx([0.0, 0.1, 0.2])

@@ -37,7 +37,7 @@ DIALECTS = {
     "hyphens at its end": lambda text: HEAD + "<!-- - --->" + text,
     "lines before the declaration": lambda text: "\n \n" + HEAD + text,
     "byte order mark": lambda text: "\ufeff" + HEAD + text,
-    "a bare ampersand": lambda text: text.replace("<PLUGIN/>", "<plugin><topic>a&b &amp; c</topic></plugin>"),
+    "a bare ampersand": lambda text: text.replace("<PLUGIN/>", "<plugin><topic>a&b &amp; c&d;</topic></plugin>"),
     "an unbound prefix": lambda text: text.replace("<PLUGIN/>", "<gazebo><sensor:ray sensor:kind='x'/></gazebo>"),
     "xacro in what is passed over": lambda text: text.replace("<PLUGIN/>", "<gazebo><xacro:sensor/></gazebo>"),
     "all at once": lambda text: "\n" + HEAD + "<!-- a -- b & <c -->" + text.replace("<PLUGIN/>", "<p:q>x & y</p:q>"),

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("rosbags", reason="rosbags, which reads and writes bags, is not installed")
 
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
@@ -20,8 +20,10 @@ START = 1_700_000_000 * 10**9  # [ns]
 class Bag:
     """A bag that is being written."""
 
-    def __init__(self, path: Path, storage: str = "mcap") -> None:
+    def __init__(self, path: Path, storage: str = "mcap", mode: str = "") -> None:
         self._writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()])
+        if mode:
+            self._writer.set_compression(CompressionMode[mode], CompressionFormat.ZSTD)
         self._connections: dict[str, object] = {}
 
     def __enter__(self) -> Bag:
@@ -32,10 +34,14 @@ class Bag:
         self._writer.close()
 
     def _write(self, topic: str, kind: str, time: float, message) -> None:
+        self.raw(topic, kind, STORE.serialize_cdr(message, kind), time)
+
+    def raw(self, topic: str, kind: str, content: bytes, time: float = 0.0) -> None:
+        """Write a message as it is sent."""
         if topic not in self._connections:
             self._connections[topic] = self._writer.add_connection(topic, kind, typestore=STORE)
         stamp = START + round(time * 1e9)
-        self._writer.write(self._connections[topic], stamp, STORE.serialize_cdr(message, kind))
+        self._writer.write(self._connections[topic], stamp, content)
 
     def state(self, topic: str, time: float, names, position=(), velocity=(), effort=(), stamped=True, late=0.0):
         """Write a JointState, which is received late [s]."""

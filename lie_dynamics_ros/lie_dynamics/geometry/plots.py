@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..dynamics.kinematics import forward_kinematics, frame_pose
 from ..errors import InputError
+from ..files import write_figure
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
@@ -106,10 +107,7 @@ def new_figure(columns: int = 1, size: tuple[float, float] = (5.0, 4.0)) -> tupl
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> Path:
     """Write a figure as PNG, make the folder if it is missing, and return the path."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, format="png", dpi=110, metadata={"Software": None})
-    return target
+    return write_figure(path, figure, 110)
 
 
 def _plane(plane: str) -> tuple[int, int]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
+from ..files import write_figure
 from ..lie import so3
 from .geometry.inverse_kinematics import as_pose
 from .geometry.platform import StewartPlatform
@@ -40,10 +41,7 @@ def new_figure(
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> Path:
     """Write a figure as PNG, make the folder if it is missing, and return the path."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, format="png", dpi=_DPI, bbox_inches="tight", metadata={"Software": None})
-    return target
+    return write_figure(path, figure, _DPI, tight=True)
 
 
 def plot_platform(platform: StewartPlatform, poses: npt.ArrayLike, titles: list[str] | None = None) -> Figure:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...files import write_file
 from . import basins, designs, figures, report, tables
 from .progress import Progress
 
@@ -44,9 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             pictures = figures.plot_figures(rows, chosen.figures)
             pictures.append(figures.plot_basins(chosen.figures / "stewart_basins.png", chosen.resolution, bar.step))
     text = "\n\n".join(part.strip() for part in parts) + "\n"
-    chosen.results.mkdir(parents=True, exist_ok=True)
     target = chosen.results / "stewart_study.md"
-    target.write_text(text, encoding="utf-8")
+    write_file(target, text)
     print(text)
     print("written:", ", ".join(str(path) for path in (target, *pictures)))
     return 0
