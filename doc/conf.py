@@ -1,12 +1,13 @@
 """The documentation site, from the pages of this folder: ``make docs``.
 
 Sphinx with MyST for the pages, sphinx-gallery for examples/, and small extensions in the folder site/: the API,
-parameters, equations, formulas, and links to files that are not pages.
+parameters, equations, and links to files that are not pages.
 """
 
 import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -28,7 +29,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "api",
     "equations",
-    "formulas",
     "parameters",
     "sources",
 ]
@@ -36,7 +36,9 @@ exclude_patterns = ["_build", "site", "figures", "examples/**/*.md5", "examples/
 exclude_patterns += ["index.rst", "user_docs", "modules.rst", "lie_dynamics_ros*.rst", "__*"]  # of rosdoc2
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
-html_math_renderer = "mathml"  # of formulas.py
+if mathjax := find_spec("mathjax"):  # of tools/docs.sh: formulas need no network; rosdoc2 has the script from one
+    html_static_path = [str(Path(mathjax.origin).parent / "static/mathjax/es5/tex-svg.js")]
+    mathjax_path = "tex-svg.js"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Iterator
 from importlib import import_module
@@ -80,7 +81,8 @@ def public_names(room: Any) -> Iterator[tuple[str, Any]]:
 def _first_line(value: Any) -> str:
     """Return what a docstring says first, without what a table or Markdown would take for its own."""
     line = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ")
-    return line.replace("|", "\\|").replace("*", "\\*").replace("$", "\\$").replace("_", "\\_").replace("<", "&lt;")
+    code = re.split("(`[^`]*`)", line.replace("|", "\\|"))
+    return "".join(x if i % 2 else re.sub(r"([*$_])", r"\\\1", x).replace("<", "&lt;") for i, x in enumerate(code))
 
 
 def _kind(value: Any) -> str:

@@ -31,7 +31,7 @@ EQUATIONS = {
         r"M \begin{pmatrix} \ddot q_u \\ \ddot q_v \end{pmatrix} + b = \begin{pmatrix} \tau_u \\ \tau_v "
         r"\end{pmatrix}, \qquad \ddot q_u, \tau_v \text{ given} \qquad \text{Kim, Table 4}"
     ),
-    "mass_matrix": r"M \ddot q + b = \tau, \qquad M = \sum_i J_i^T I_i J_i \qquad \text{Kim (32)}",
+    "mass_matrix": r"M \ddot q + b = \tau, \qquad M = \sum_i J_i^T I_i J_i + \mathrm{armature} \qquad \text{Kim (32)}",
     "mass_matrix_rate": r"\dot M = C + C^T \qquad \text{Ploen (28)}",
     "solve_mass_matrix": r"M(q) \, x = f",
     "bias_force": r"b(q, \dot q) = C(q, \dot q) \, \dot q + g(q)",
@@ -48,8 +48,8 @@ EQUATIONS = {
     "jacobian_rate": r"\dot V = J \ddot q + \dot J \dot q",
     "body_velocities": r"V_i = \mathrm{Ad}_{T_{p(i), i}^{-1}} V_{p(i)} + S_i \dot q_i",
     "body_accelerations": (
-        r"\dot V_i = \mathrm{Ad}_{T_{p(i), i}^{-1}} \dot V_{p(i)} + \mathrm{ad}_{V_i} S_i \dot q_i + S_i "
-        r"\ddot q_i"
+        r"\dot V_i = \mathrm{Ad}_{T_{p(i), i}^{-1}} \dot V_{p(i)} + \mathrm{ad}_{V_i} S_i \dot q_i + "
+        r"\dot S_i \dot q_i + S_i \ddot q_i"
     ),
     "kinetic_energy": r"K = \frac{1}{2} \dot q^T M(q) \, \dot q = \frac{1}{2} \sum_i V_i^T I_i V_i",
     "potential_energy": r"U = -\sum_i m_i \, g^T c_i",
@@ -78,8 +78,8 @@ EQUATIONS = {
     "hybrid_dynamics_derivatives": r"\frac{\partial (\ddot q_v, \tau_u)}{\partial (q, \dot q, \ddot q_u, \tau_v)}",
     "bias_force_derivatives": r"\frac{\partial b}{\partial q}, \quad \frac{\partial b}{\partial \dot q}",
     "gravity_force_derivatives": (
-        r"\frac{\partial g_i}{\partial q_k} = -\omega_k^T \left( p_i \times g \right), \qquad p_i = m_i "
-        r"v_i + \omega_i \times h_i"
+        r"\frac{\partial g_i}{\partial q_k} = -\omega_k^T \left( p_i \times g \right) \text{ for } k "
+        r"\text{ at or before } i, \qquad p_i = m_i v_i + \omega_i \times h_i"
     ),
     "inverse_dynamics_sensitivity": r"\frac{d \tau}{d p} \qquad \text{Kim, Table 5}",
     "forward_dynamics_sensitivity": r"\frac{d \ddot q}{d p} \qquad \text{Kim, Table 6}",
@@ -152,13 +152,18 @@ EQUATIONS = {
     "calibrate_rotary": _FIT,
     "poses_to_measure": r"\max_{T} \; \det \left( P^{-1} + D(T)^T \Sigma^{-1} D(T) \right)",
     # control
-    "computed_torque": r"\tau = M(q) \left( \ddot q_d + K_d \delta + K_p e \right) + b(q, \dot q)",
-    "feedforward_pd": r"\tau = M(q_d) \ddot q_d + b(q_d, \dot q_d) + K_d \delta + K_p e",
+    "computed_torque": (
+        r"\tau = M(q) \left( \frac{d}{dt} (\mathrm{Ad}_{\exp e} \dot q_d) + K_d \delta + J_l(e)^{-T} K_p e \right) "
+        r"+ b(q, \dot q)"
+    ),
+    "feedforward_pd": r"\tau = M(q_d) \ddot q_d + b(q_d, \dot q_d) + K_d \delta + J_l(e)^{-T} K_p e",
     "gravity_compensation": r"\tau = g(q) - K_d \dot q",
     "tracking_error": r"e = \log(q^{-1} q_d), \qquad \delta = \mathrm{Ad}_{\exp e} \dot q_d - \dot q",
     "gradient": r"J_l(e)^{-T} K e",
     "position_rate": r"\frac{d e}{d t} = J_l(e)^{-1} \delta",
-    "sliding_reference": r"v_r = \dot q_d + \Lambda e, \qquad s = \dot q - v_r",
+    "sliding_reference": (
+        r"v_r = \mathrm{Ad}_{\exp e} \dot q_d + \Lambda e, \qquad a_r = \dot v_r, \qquad s = \dot q - v_r"
+    ),
     "passivity_based": r"\tau = M a_r + C(q, \dot q) \, v_r + g - K_d s",
     "slotine_li_force": r"M a_r + C(q, \dot q) \, v_r + g",
     "slotine_li_regressor": r"M a_r + C(q, \dot q) \, v_r + g = Y \pi",
@@ -171,7 +176,7 @@ EQUATIONS = {
     "limited_damping": r"D_c v, \qquad D_c = \left( D^{-1} + (c M)^{-1} \right)^{-1}",
     "limited_damping_matrix": r"D_c = \left( D^{-1} + (c M)^{-1} \right)^{-1}",
     "sampled_loop": r"x_{k+1} = \Phi \, x_k",
-    "velocity_noise": r"\sigma_v / \sigma_q",
+    "velocity_noise": r"\frac{\sigma_v}{\sigma_q} = \frac{1}{h} \sqrt{2} \left( \frac{1 - p}{1 + p} \right)^{3/2}",
     # estimation and identification
     "contact_wrench": r"\min_F \; (\tau - J^T F)^T C^{-1} (\tau - J^T F)",
     "tool_contact": r"F = F_s + G A - \mathrm{ad}_V^T G V",

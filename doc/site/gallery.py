@@ -35,7 +35,8 @@ def titled_copies(examples: Path, place: Path) -> None:
     for folder, (title, names) in GROUPS.items():
         header(place / folder, title, "-", "")
         for name in names.split():
-            shown = name.replace("_", " ").capitalize().replace("urdf", "URDF").replace("Urdf", "URDF")
+            shown = name.replace("_", " ").capitalize().replace("mujoco", "MuJoCo")
+            shown = re.sub("urdf", "URDF", shown, flags=re.IGNORECASE)
             script = (examples / f"{name}.py").read_text()
             text = re.sub(r'^"""', f'"""{shown}\n{"=" * len(shown)}\n\n', script, count=1)
             thumbnail = place / "thumbnails" / f"{name}.png"

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.slow
 def test_the_site_builds_without_warnings(tmp_path):
-    for needed in ("sphinx_gallery", "latex2mathml"):
+    for needed in ("sphinx_gallery", "mathjax"):
         pytest.importorskip(needed, reason="what make docs installs is not installed")
     command = [
         sys.executable,
