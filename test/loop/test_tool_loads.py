@@ -76,3 +76,20 @@ def test_a_load_off_the_last_axis_that_nobody_told_winds_nothing_up(name, mode):
     assert set(record.phase) == {"holding"}, loop.core.reason
     assert np.abs(record.q - q).max() < 0.1
     assert record.speed[-1] < 0.02
+
+
+def test_a_softer_spring_than_asked_for_bears_the_moments_that_the_asked_one_bears():
+    """About the last axis of a light wrist: it turns by more than ``error_limit`` of 0.5 rad, and does not stop."""
+    q = np.array(POSES["xarm7"])
+    loop = Case("xarm7", "impedance", 1000.0, 1.0).loop(q)
+    loop.run(0.1)
+    core = loop.core
+    home = frame_pose(core.dynamics, loop.arm.q, core.tool.frame)
+    for k in range(1400):
+        loop.push = np.append(np.zeros(6), 4.0 * min(1.0, k / 700))
+        loop.step()
+        assert core.phase == "holding", core.reason
+    pose = frame_pose(core.dynamics, loop.arm.q, core.tool.frame)
+    turned = np.linalg.norm(so3.log(home[:3, :3].T @ pose[:3, :3]))
+    assert turned > 0.5
+    assert turned == pytest.approx(4.0 / STIFFNESS[0] / core.tool.share, rel=0.03)

@@ -270,7 +270,7 @@ class ToolControl:
     def _violation(self, desired: Array, pose: Array) -> str:
         limit = self._limit
         away, turned = math.dist(pose[:3, 3], desired[:3, 3]), _angle(pose, desired)
-        if turned > min(limit or HALF_TURN, HALF_TURN):
+        if turned > min(limit / self.share if limit else HALF_TURN, HALF_TURN):  # the same moment with a softer spring
             return f"tool {self.frame} is turned {turned:.3g} rad from its desired pose"
         if limit and away > limit:
             return f"tool {self.frame} is {away:.3g} m from its desired pose, farther than error_limit"
