@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class ToolControl:
         frames = model.frames.items()  # a root link "world" is the world, and links fixed to it may lie elsewhere
         roots = (name for name, found in frames if found.body < 0 and np.array_equal(found.placement, np.eye(4)))
         self.base = next((name for name in roots if name != "world"), "world")
-        self._axes = "world" if options.axes == AXES[0] else "body"
+        self._axes: Literal["body", "world"] = "world" if options.axes == AXES[0] else "body"
         self.reference: PoseReference | None = None
         self._posture = np.array(options.posture) if len(options.posture) > 1 else None  # None: the next position
         self._target: Array | None = None  # where the tool is wanted at the last state
