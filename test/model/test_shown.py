@@ -12,7 +12,7 @@ import pytest
 
 import lie_dynamics_ros
 from lie_dynamics_ros import lie_dynamics as ld
-from lie_dynamics_ros.lie_dynamics.constraints.mechanisms.by_name import MECHANISMS
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
 from lie_dynamics_ros.lie_dynamics.control import Trajectory
 from lie_dynamics_ros.lie_dynamics.simulation import simulate
 from lie_dynamics_ros.lie_dynamics.stewart import OffsetPlatform, reference_platform, solve_from_home

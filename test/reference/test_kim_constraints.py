@@ -15,7 +15,7 @@ from lie_dynamics_ros.lie_dynamics import (
     constraint_jacobian,
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar
-from lie_dynamics_ros.lie_dynamics.reference import kim_constraints
+from lie_dynamics_ros.lie_dynamics.reference import kim_dynamics
 
 
 @pytest.fixture(params=["revolute", "universal", "spherical", "free", "custom_rail"])
@@ -33,11 +33,11 @@ def test_forward_and_hybrid(tree, rng):
     q, qd, qdd, tau, A, bias = state_of(tree, rng)
     M, b = tree.mass_matrix(q), tree.bias_force(q, qd)
     expected, force = constrained_forward(M, b, tau, A, bias)
-    found, lam = kim_constraints.constrained_forward_dynamics(model, q, qd, tau, A, bias)
+    found, lam = kim_dynamics.constrained_forward_dynamics(model, q, qd, tau, A, bias)
     assert in_forces(M, found, expected, tau) < 1e-10 and relative(lam, force) < 1e-8
     mask = np.zeros(tree.nv, bool)
     mask[model.joints[2].v_slice] = True
-    a, t, lam = kim_constraints.constrained_hybrid_dynamics(model, q, qd, qdd, tau, mask, A, bias)
+    a, t, lam = kim_dynamics.constrained_hybrid_dynamics(model, q, qd, qdd, tau, mask, A, bias)
     assert (a[mask] == qdd[mask]).all() and (t[~mask] == tau[~mask]).all()
     largest = (np.abs(M) @ np.abs(a)).max() + np.abs(A.T @ lam).max()
     assert np.abs(M @ a + b - t - A.T @ lam).max() < 1e-10 * largest
@@ -52,7 +52,7 @@ def test_inverse(tree, n_p, rng):
     active = np.arange(tree.nv) >= n_p
     for smallest in ("constraint force", "torque"):
         arguments = (model, q, qd, qdd, A, active, tau_p[:n_p], smallest)
-        tau, lam = kim_constraints.constrained_inverse_dynamics(*arguments)
+        tau, lam = kim_dynamics.constrained_inverse_dynamics(*arguments)
         rest = tree.inverse_dynamics(q, qd, qdd) - tau - A.T @ lam
         assert np.abs(rest).max() < 1e-11 * max(np.abs(tau).max(), np.abs(A.T @ lam).max())
         assert (tau[:n_p] == tau_p[:n_p]).all()
@@ -72,10 +72,10 @@ def test_the_library(make, rng):
     for name in made.actuated:
         mask[model.joint(name).v_slice] = True
     found = constrained_forward_dynamics(model, constraints, q, qd, tau)
-    expected = kim_constraints.constrained_forward_dynamics(model, q, qd, tau, A, bias)
+    expected = kim_dynamics.constrained_forward_dynamics(model, q, qd, tau, A, bias)
     assert relative(found.qdd, expected[0]) < 1e-10 and relative(found.multipliers, expected[1]) < 1e-10
     hybrid = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
-    expected = kim_constraints.constrained_hybrid_dynamics(model, q, qd, qdd, tau, mask, A, bias)
+    expected = kim_dynamics.constrained_hybrid_dynamics(model, q, qd, qdd, tau, mask, A, bias)
     assert relative(hybrid.qdd, expected[0]) < 1e-10 and relative(hybrid.tau, expected[1]) < 1e-9
     assert relative(hybrid.multipliers, expected[2]) < 1e-9
     for smallest, resolution in (("constraint force", "least_constraint_force"), ("torque", "least_torque")):
@@ -85,7 +85,7 @@ def test_the_library(make, rng):
                 passive_torque=np.where(active, 0.0, tau),
             )  # fmt: skip
             arguments = (model, q, qd, found.qdd, A, active, tau[~active], smallest)
-            expected = kim_constraints.constrained_inverse_dynamics(*arguments)
+            expected = kim_dynamics.constrained_inverse_dynamics(*arguments)
             assert relative(back.tau, expected[0]) < 1e-9
             assert np.abs(back.multipliers - expected[1]).max() < 1e-9 * np.abs(found.multipliers).max()
 
@@ -95,6 +95,6 @@ def test_refused(rng):
     model = to_model(tree)
     q, qd, qdd, tau, A, bias = state_of(tree, rng)
     with pytest.raises(InputError, match="3 constraints cannot hold 4"):
-        kim_constraints.constrained_inverse_dynamics(model, q, qd, qdd, A, np.zeros(4, bool), tau, "torque")
+        kim_dynamics.constrained_inverse_dynamics(model, q, qd, qdd, A, np.zeros(4, bool), tau, "torque")
     with pytest.raises(InputError, match="3 constraints on 2 free"):
-        kim_constraints.constrained_hybrid_dynamics(model, q, qd, qdd, tau, np.arange(4) < 2, A, bias)
+        kim_dynamics.constrained_hybrid_dynamics(model, q, qd, qdd, tau, np.arange(4) < 2, A, bias)

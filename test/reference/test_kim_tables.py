@@ -11,13 +11,17 @@ from support.sample_trees import JOINTS, around, chain, to_model
 from lie_dynamics_ros.lie_dynamics import DescriptionError, InputError, ModelBuilder, SpatialInertia, joint_types
 from lie_dynamics_ros.lie_dynamics.lie import inertial_parameters
 from lie_dynamics_ros.lie_dynamics.reference import kim_derivatives
-from lie_dynamics_ros.lie_dynamics.reference.kim_bodies import robot_at
 from lie_dynamics_ros.lie_dynamics.reference.kim_derivatives import (
     forward_dynamics_derivative,
     hybrid_dynamics_derivative,
     inverse_dynamics_derivative,
 )
-from lie_dynamics_ros.lie_dynamics.reference.kim_dynamics import forward_dynamics, hybrid_dynamics, inverse_dynamics
+from lie_dynamics_ros.lie_dynamics.reference.kim_dynamics import (
+    forward_dynamics,
+    hybrid_dynamics,
+    inverse_dynamics,
+    robot_at,
+)
 
 STEP = 1e-30
 WITH_SLOPES = ["revolute", "helical", "universal", "planar", "composite", "spherical", "free"]

@@ -22,12 +22,12 @@ from lie_dynamics_ros.lie_dynamics import (
     mass_matrix,
 )
 from lie_dynamics_ros.lie_dynamics.reference import kim_derivatives, kim_dynamics
-from lie_dynamics_ros.lie_dynamics.reference.kim_bodies import robot_at
 from lie_dynamics_ros.lie_dynamics.reference.kim_derivatives import (
     forward_dynamics_derivative,
     hybrid_dynamics_derivative,
     inverse_dynamics_derivative,
 )
+from lie_dynamics_ros.lie_dynamics.reference.kim_dynamics import robot_at
 
 WITH_SLOPES = [kind for kind in JOINTS if not kind.startswith("custom")]
 

@@ -1,6 +1,6 @@
 """Closed loops, couplings and other constraints on a tree, and the dynamics under them. See ``doc/closed_loops.md``."""
 
-from .assembly import Assembly, assemble, consistent_acceleration, consistent_velocity
+from .assembly import Assembly, assemble, consistent_acceleration, consistent_velocity, project_to_constraints
 from .constraint_set import ConstraintSet
 from .derivatives import (
     ConstrainedDerivatives,
@@ -16,7 +16,6 @@ from .dynamics import (
 )
 from .inputs import ConstrainedDynamics
 from .kinds import Coupling, Loop, UserConstraint, mimic_couplings
-from .projection import project_to_constraints
 from .quantities import (
     ConstraintQuantities,
     constraint_bias,

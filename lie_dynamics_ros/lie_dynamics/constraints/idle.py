@@ -21,11 +21,10 @@ from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
 from ..model.model import Model
-from .assembly import constraint_rank
 from .constraint_set import Constraint, ConstraintSet
 from .kinds import Coupling, Loop
 from .quantities import constraint_bias, constraint_error, constraint_jacobian
-from .resolution import RANK_CUT
+from .resolution import RANK_CUT, constraint_rank
 
 
 def single_names(model: Model, given: Sequence[str], what: str) -> tuple[str, ...]:

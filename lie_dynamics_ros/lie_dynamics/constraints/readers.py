@@ -31,7 +31,7 @@ from ..errors import DescriptionError, DescriptionWarning
 from ..lie import quaternion, se3, so3
 from ..model.mjcf import MjcfNames, compiled_mjcf, pose_of, site_frames
 from ..model.model import Model
-from ..model.sdf.joints import SdfJoint
+from ..model.sdf.tree import SdfJoint
 from ..yaml_sections import Section, read_section
 from .kinds import Coupling, Loop, UserConstraint, mimic_couplings
 

@@ -142,6 +142,12 @@ class Baumgarte:
         return 2.0 * self.damping_ratio * self.frequency, self.frequency**2
 
 
+def constraint_rank(jacobian: Array) -> int:
+    """Return the number of independent rows of A (m, nv)."""
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    return int((values > RANK_CUT * values.max(initial=0.0)).sum())
+
+
 def resolve(
     active: Array, passive: Array, load_a: Array, load_p: Array, goal: Objective, bounds: tuple[Array, Array] | None
 ) -> tuple[Array, Array, int]:

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.derivatives.seeding import Seeding
 from ..dynamics.derivatives.sensitivity import (
     Hold,
     Parameters,
     SeededMotion,
+    Seeding,
     listed_parameters,
     run_seeded,
     with_direct,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from ..dynamics.mass_matrix import coriolis_product
-from .christoffel import (
+from .curvature import (
+    Flatness,
     christoffel_derivatives,
     christoffel_symbols,
     christoffel_symbols_second_kind,
+    curvature_tensor,
+    is_flat,
     mass_matrix_derivatives,
+    ricci_tensor,
+    scalar_curvature,
+    sectional_curvature,
 )
-from .curvature import Flatness, curvature_tensor, is_flat, ricci_tensor, scalar_curvature, sectional_curvature
 from .geodesics import Geodesic, GeodesicError, first_conjugate_time, geodesic, jacobi_fields
 from .plots import CurvatureMap, curvature_map
 

@@ -6,10 +6,17 @@ from .kinematic_calibration import KinematicCalibration, calibrate_kinematics
 from .mechanism_calibration import MechanismCalibration, calibrate_mechanism
 from .recordings import Recording, filtered_motion
 from .regression import BaseParameters, JointTerms, base_parameters, parameter_names, regression
-from .robot.identify_robot import identify_robot
+from .robot.identify_robot import (
+    IdentifiedRobot,
+    Prediction,
+    identify_robot,
+    plot_efforts,
+    plot_friction,
+    plot_shares,
+    write_report,
+)
 from .robot.payload import DriveGains, PayloadEstimate, ball_of_water, gains_from_payload, identify_payload
 from .robot.problems import Problem, RecordingError
-from .robot.result import IdentifiedRobot, Prediction, plot_efforts, plot_friction, plot_shares, write_report
 
 __all__ = [
     "BaseParameters",

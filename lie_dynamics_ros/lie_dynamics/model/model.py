@@ -92,7 +92,7 @@ class Model(ModelData):
         Joints are ordered depth first, siblings by joint name. Mimic joints are coordinates of their own.
         """
         from .bodies import bodies_from_description
-        from .locking import lock_joints
+        from .description import lock_joints
         from .urdf import read_urdf
         from .urdf.source import MAX_SIZE
 

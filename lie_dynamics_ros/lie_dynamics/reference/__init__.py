@@ -1,8 +1,7 @@
 """The papers' equations in plain numpy: to be read with the paper on the desk, and oracles of the tests.
 
-Kim: Tables 2 to 4 in `kim_dynamics`, 5 to 7 in `kim_derivatives`, the list of symbols in `kim_bodies`, and constrained
-systems in `kim_constraints`. Park, Bobrow and Ploen: `pbp`. Ploen: `ploen`. The Stewart paper: `stewart_solvers`.
-doc/papers.md goes number by number.
+Kim: symbols, Tables 2 to 4 and constrained systems in `kim_dynamics`, 5 to 7 in `kim_derivatives`. Park, Bobrow
+and Ploen: `pbp`. Ploen: `ploen`. The Stewart paper: `stewart_solvers`. doc/papers.md goes number by number.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ..arrays import AnyArray
 from ..errors import InputError
 from ..lie import inertial_parameters
 from ..lie.se3 import ad, ad_dual
-from .kim_bodies import Body, Quantities, Robot, Run
+from .kim_dynamics import Body, Quantities, Robot, Run
 
 
 @dataclass(eq=False)

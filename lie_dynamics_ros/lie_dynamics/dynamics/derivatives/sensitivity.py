@@ -11,23 +11,273 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import AnyArray, Array
 from ...errors import InputError
+from ...lie import inertial_parameters, se3
+from ...model import layout
 from ...model.arguments import validate_model
 from ...model.configuration import checked, shaped
+from ...model.joint_types import rotation_from_z
 from ...model.model import Model
+from ...model.structure import Joint
 from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..inputs import Algorithm, _shaped_wrench
 from ..kernels.derivatives import seeds
 from ..kernels.derivatives.sensitivity import sensitivity_batch
 from ..losses import friction_columns, joint_terms_rate, joint_terms_slope, rotor_acceleration
-from .parameters import Parameter
-from .seeding import Seeding
+from .parameters import Change, Parameter
+from .user_joint_derivatives import rate_derivatives, subspace_derivatives
+
+# From parameters to seeds: the table that the kernel of sensitivities reads (`kernels.derivatives.seeds`).
+
+class Seeding:
+    """Changes by a list of parameters, collected entry by entry.
+
+    Attributes
+    ----------
+    table : ndarray, shape (entries, seeds.SIZE)
+        Entries, sorted by parameter and row.
+    starts : ndarray of int, shape (parameters + 1,)
+        Where the entries of each parameter begin.
+    values : list of ndarray, shape (..., k)
+        Data that differ from state to state.
+    direct : list of (parameter, name, coordinate or None, ndarray)
+        What acts on joint forces and accelerations without the tree, changes of "tau", "qdd", "armature", "damping"
+        and "friction", and what losses make of changes of "qd"; and changes of "q", for what is not of the tree.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        parameters: Sequence[Parameter],
+        q: AnyArray,
+        qd: AnyArray,
+        given: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.model, self._q, self._qd, self._given = model, q, qd, given
+        self.direct: list[tuple[int, str, int | None, AnyArray]] = []
+        self.values: list[AnyArray] = []
+        self._size = 0
+        self._entries: list[AnyArray] = []
+        self._first = np.cumsum([1, *(joint.type.nv for joint in model.joints)]).tolist()  # first row of each joint
+        self._owner = [joint for joint in model.joints for _ in range(joint.type.nv)]  # of each row but the base's
+        starts = [0]
+        for number, parameter in enumerate(parameters):
+            if not isinstance(parameter, Parameter):
+                raise InputError(f"parameter: a Parameter, or a list of them, is expected, got {parameter!r}")
+            begin = len(self._entries)
+            for change in parameter.changes:
+                self._add(number, change)
+            # Turns after a row's own step come last, whatever else the row has.
+            self._entries[begin:] = sorted(self._entries[begin:], key=_order)
+            starts.append(len(self._entries))
+        self.table = np.array(self._entries).reshape(-1, seeds.SIZE)
+        self.starts = np.array(starts, np.int64)
+
+    # -- where -----------------------------------------------------------------------------------------------------
+
+    def _joint(self, where: Any) -> Joint:
+        joints = self.model.joints
+        if isinstance(where, (int, np.integer)):
+            if not 0 <= where < len(joints):
+                raise InputError(f"no joint {where}: 0 to {len(joints) - 1} are expected", value=where)
+            return joints[where]
+        return self.model.joint(where)
+
+    def _coordinate(self, change: Change) -> int:
+        where, part = change.where, change.part
+        if isinstance(where, str):
+            joint = self.model.joint(where)
+            if isinstance(part, str) or not 0 <= part < joint.type.nv:
+                raise InputError(
+                    f"joint {where!r} has {joint.type.nv} coordinates, not one of number {part!r}", name=where
+                )
+            return int(joint.v_slice.start) + part
+        if where is None or not 0 <= where < self.model.nv:
+            raise InputError(f"{change.what}: a coordinate from 0 to {self.model.nv - 1} is expected, got {where!r}")
+        return int(where)
+
+    def _rows_of(self, joint: Joint) -> tuple[int, int]:
+        first = self._first[joint.index]
+        return first, first + joint.type.nv - 1
+
+    def _parent(self, row: int) -> int:
+        return int(self.model.rows[row, layout.PARENT])
+
+    def _turn(self, row: int) -> AnyArray:
+        """Rotation of the body frame seen from the kernel frame of a row that carries a body."""
+        return self.model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
+
+    # -- entries ---------------------------------------------------------------------------------------------------
+
+    def _put(self, what: float, row: int, data: AnyArray, source: int = 0, base: int = 0, top: int = 0) -> None:
+        entry = np.zeros(seeds.SIZE)
+        entry[: seeds.OFFSET] = row, what, source, base, top
+        entry[seeds.OFFSET] = -1.0
+        if data.ndim == 1 and not np.iscomplexobj(data):
+            if not data.any():
+                return
+            entry[seeds.DATA : seeds.DATA + data.size] = data
+        else:
+            entry[seeds.OFFSET] = self._size
+            self.values.append(data)
+            self._size += data.shape[-1]
+        self._entries.append(entry)
+
+    def _add(self, number: int, change: Change) -> None:
+        what = change.what
+        if what in ("q", "qd", "qdd", "tau"):
+            self._tangent(number, change)
+        elif what in ("armature", "damping", "friction"):
+            self.direct.append((number, what, self._coordinate(change), change.data))
+        elif what == "gravity":
+            self._put(seeds.GRAVITY, 0, change.data)
+        elif what in ("inertia", "wrench"):
+            self._body(change)
+        elif what in ("axis", "pitch"):
+            self._axis(change)
+        else:
+            self._motion(change)
+
+    def _tangent(self, number: int, change: Change) -> None:
+        """Add a direction of q, qd, qdd or tau: one coordinate, or a whole tangent vector."""
+        model, data = self.model, change.data
+        if change.where is None:
+            if data.shape[-1:] != (model.nv,):
+                raise InputError(
+                    f"{change.what}: shape (..., {model.nv}) is expected, got {data.shape}", name=change.what
+                )
+            direction = data
+        else:
+            direction = np.zeros((*data.shape, model.nv), data.dtype)
+            direction[..., self._coordinate(change)] = data
+        if self._given is not None and change.what == "qdd":
+            direction = np.where(self._given, direction, 0.0)
+        self.direct.append((number, change.what, None, direction))
+        if change.what == "tau":
+            return
+        full = direction if model.coupling is None else direction @ model.coupling.rates.T
+        what = {"q": seeds.Q, "qd": seeds.QD, "qdd": seeds.QDD}[change.what]
+        for entry in np.flatnonzero(full.reshape(-1, full.shape[-1]).any(axis=0)).tolist():
+            joint, row, weight = self._owner[entry], entry + 1, full[..., entry, None]
+            first, last = self._rows_of(joint)
+            begin = int(model.rows[row, layout.FIRST])
+            top = row if joint.type.steps else last
+            at = begin if change.what == "q" else row
+            self._put(what, at, weight, source=row, base=self._parent(begin), top=top)
+            if joint.type.custom is not None and change.what != "qdd":
+                self._user_joint(joint, row - first, weight, change.what)
+
+    def _user_joint(self, joint: Joint, k: int, weight: AnyArray, what: str) -> None:
+        """Add how S and dS/dt of a user's joint depend on its coordinate `k` and on the rate of it."""
+        slope = subspace_derivatives(joint, self._q, k)
+        if what == "q":
+            self._columns(joint, seeds.SUBSPACE, weight[..., None] * slope)
+            self._columns(joint, seeds.SUBSPACE_RATE, weight[..., None] * rate_derivatives(joint, self._q, self._qd, k))
+        else:
+            self._columns(joint, seeds.SUBSPACE_RATE, weight[..., None] * slope)
+
+    def _columns(self, joint: Joint, what: float, columns: AnyArray) -> None:
+        """Add changes (..., 6, n) of the columns of S or dS/dt, in the frame of the joint's body."""
+        first, last = self._rows_of(joint)
+        if columns.shape[-1] != joint.type.nv:
+            raise InputError(
+                f"joint {joint.name!r}: {joint.type.nv} columns are expected, got {columns.shape}", name=joint.name
+            )
+        turned = _turned(self._turn(last), np.swapaxes(columns, -1, -2))
+        for k in range(joint.type.nv):
+            self._put(what, first + k, turned[..., k, :], base=self._parent(first), top=last)
+
+    def _body(self, change: Change) -> None:
+        """Add a change of a body's inertia or of the wrench on it, given in its frame or one fixed to it."""
+        frame = self.model.moving_frame(change.where)  # type: ignore[arg-type]
+        row, data = self.model.body_rows[frame.body], change.data
+        turn, placed = self._turn(row), not np.array_equal(frame.placement, np.eye(4))
+        if change.what == "inertia":
+            if placed:
+                Ad = se3.Ad(se3.inverse(frame.placement))
+                G = Ad.T @ inertial_parameters.generalized_inertia(data) @ Ad
+                data = inertial_parameters.from_generalized_inertia(G)
+            about = turn @ inertial_parameters.rotational_inertia(data) @ turn.T
+            upper = about[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+            turned = np.concatenate([data[..., :1], data[..., 1:4] @ turn.T, upper], axis=-1)
+            self._put(seeds.INERTIA, row, turned, top=row)
+        elif change.part == "body":
+            self._put(seeds.BODY_WRENCH, row, _turned(turn, se3.transform_wrench(frame.placement, data)), top=row)
+        elif change.part == "world":
+            self._put(seeds.WORLD_WRENCH, row, data, top=row)
+        elif frame.placement[:3, 3].any():
+            raise InputError(
+                f"external force on {frame.name!r}: aligned with the world, it is taken at the origin of a body only, "
+                f"here {self.model.body_names[frame.body]!r}",
+                name=frame.name,
+            )
+        else:
+            self._put(seeds.ALIGNED_WRENCH, row, data, top=row)
+
+    def _axis(self, change: Change) -> None:
+        """Add a turn of an axis about the joint's origin, or a change of its pitch."""
+        joint, step = self._joint(change.where), change.part
+        if isinstance(step, str) or not 0 <= step < len(joint.type.steps):
+            raise InputError(
+                f"joint {joint.name!r} is {joint.kind} with {len(joint.type.steps)} axes: there is no axis {step!r}",
+                name=joint.name,
+                value=step,
+            )
+        row = self._rows_of(joint)[0] + step
+        base = self._parent(row)
+        if change.what == "pitch":
+            self._put(seeds.PITCH, row, change.data[..., None], base=base, top=row)
+            return
+        turn = change.data @ rotation_from_z(joint.type.steps[step].axis)
+        twist = np.concatenate([turn, np.zeros_like(turn)], axis=-1)
+        # The joint turns, then its body is turned back by as much.
+        self._put(seeds.JOINT_TWIST, row, twist, source=base, base=base, top=row)
+        self._put(seeds.AFTER_TWIST, row, -twist, base=row, top=row)
+
+    def _motion(self, change: Change) -> None:
+        """Add a displacement of a joint, or a change of its S or dS/dt."""
+        joint = self._joint(change.where)
+        first, last = self._rows_of(joint)
+        base = self._parent(first)
+        if change.what == "transform":
+            self._put(seeds.BODY_TWIST, first, _turned(self._turn(last), change.data), base=base, top=last)
+        elif change.what == "placement":
+            twist = change.data
+            if change.part == "parent":
+                twist = se3.transform_twist(se3.inverse(self._placement(joint)), twist)
+            steps = joint.type.steps
+            turn = rotation_from_z(steps[0].axis).T if steps else np.eye(3)
+            self._put(seeds.JOINT_TWIST, first, _turned(turn, twist), source=base, base=base, top=first)
+        else:
+            what = seeds.SUBSPACE if change.what == "subspace" else seeds.SUBSPACE_RATE
+            self._columns(joint, what, change.data)
+
+    def _placement(self, joint: Joint) -> AnyArray:
+        """Return T_parent_joint (4, 4) between body frames."""
+        first = self._rows_of(joint)[0]
+        row, parent = self.model.rows[first], self._parent(first)
+        back = np.eye(3) if parent == 0 else self._turn(parent).T
+        turn = rotation_from_z(joint.type.steps[0].axis).T if joint.type.steps else np.eye(3)
+        T = np.eye(4)
+        T[:3, :3] = back @ row[layout.PLACEMENT : layout.PLACEMENT + 9].reshape(3, 3) @ turn
+        T[:3, 3] = back @ row[layout.ORIGIN : layout.ORIGIN + 3]
+        return T
+
+
+def _order(entry: AnyArray) -> tuple[float, bool]:
+    return float(entry[seeds.ROW]), bool(entry[seeds.WHAT] == seeds.AFTER_TWIST)
+
+
+def _turned(turn: AnyArray, x: AnyArray) -> AnyArray:
+    """Return twists or wrenches (..., 6) with both parts turned."""
+    return np.concatenate([x[..., :3] @ turn.T, x[..., 3:] @ turn.T], axis=-1)
+
 
 Parameters = Parameter | Sequence[Parameter]
 Hold = Literal["body", "world", "aligned"]

@@ -23,8 +23,7 @@ from ..urdf.fields import Strangers
 from ..urdf.source import MAX_SIZE, read_source
 from .fields import SdfFields, read_sdf_element
 from .frames import UNIQUE_SINCE, WORLD, Frames, Scope, ScopeReader, SdfFrame
-from .joints import JointReader, SdfJoint
-from .tree import Tree, add_bodies, ends, span
+from .tree import JointReader, SdfJoint, Tree, add_bodies, ends, span
 
 #: Acceleration of free fall in a <world> that tells none, by the format [m/s^2].
 WORLD_GRAVITY = (0.0, 0.0, -9.8)

@@ -1,7 +1,7 @@
 """Layout of seeds: what a parameter changes in a tree to first order, one entry of a float64 table for each change.
 
 The kernel of `sensitivity` adds the entries up on its way through the tree. The entries of
-a parameter are sorted by row. See `dynamics.derivatives.seeding` for how they are made.
+a parameter are sorted by row. See `dynamics.derivatives.sensitivity` for how they are made.
 """
 
 from __future__ import annotations

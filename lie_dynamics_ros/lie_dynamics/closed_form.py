@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import geometry, reference
-from ..geometry import *  # noqa: F403
-from ..reference import *  # noqa: F403
+from . import geometry, reference
+from .geometry import *  # noqa: F403
+from .reference import *  # noqa: F403
 
 __all__ = [*geometry.__all__, *reference.__all__]  # noqa: PLE0604
