@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import signal
@@ -22,7 +21,7 @@ MAX_RATIO = 1000
 #: Largest metadata of a bag, and largest message of the types that are wanted [bytes].
 MAX_METADATA, MAX_MESSAGE = 2**20, 2**20
 #: Memory beyond that at the start [bytes]; processor time at least [s], and by the size of the bag [s/byte].
-BAG_MEMORY, BAG_TIME, TIME_PER_BYTE = 2**28, 2, 5e-6
+BAG_MEMORY, BAG_TIME, TIME_PER_BYTE = 2**28, 1.5, 5e-6
 
 #: What Python and SQLite raise where memory ends.
 _NO_MEMORY = ("MemoryError", "NoMemError")
@@ -200,7 +199,7 @@ def _apart(read: Iterator[_Raw], place: Path, kinds: dict[str, str], size: int) 
 def _tell(out: BinaryIO, read: Iterator[_Raw], kinds: dict[str, str], size: int) -> None:
     """Write topics before their messages, and at the end True or what is wrong, within the limits."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _limit("RLIMIT_CPU", max(BAG_TIME, math.ceil(TIME_PER_BYTE * size)))
+    signal.setitimer(signal.ITIMER_PROF, max(BAG_TIME, TIME_PER_BYTE * size))  # of the processor; it ends the process
     _limit("RLIMIT_CORE", 0)
     statm = Path("/proc/self/statm")
     if statm.exists():  # else memory has no limit

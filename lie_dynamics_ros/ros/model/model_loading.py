@@ -33,20 +33,23 @@ if TYPE_CHECKING:
 
 # MJCF compiled in a process of its own, so that no text and no file that it includes keeps a node from its signals.
 
-#: Memory beyond that of the process at its start [bytes], time of its processor, and time that it may stand still [s].
+#: Memory beyond that of the process at its start [bytes], most time of the processor, and that it may stand still [s].
 COMPILE_MEMORY, PROCESSOR_TIME, STANDSTILL = 2**28, 10, 1.0
+#: Characters of a text, and files that it names, for each second of the processor after the first.
+SIZE_PER_SECOND, FILES_PER_SECOND = 500_000, 4
 #: Time until the process has loaded MuJoCo [s].
 STARTING = 60.0
 
 #: Copies that <replicate>, and those within it, may make; files that are looked through for it, and their size [bytes].
-COPIES, INCLUDED, INCLUDED_SIZE = 10**5, 100, 2**24
+COPIES, INCLUDED, INCLUDED_SIZE = 20_000, 100, 2**24
 
 _REPLICATE = re.compile(
     r"""<replicate\b(?:[^>]*?\bcount\s*=\s*["']\s*(\d+))?[^>]*?(/?)>|</replicate\s*>|<!--.*?-->""", re.DOTALL
 )
 _INCLUDE = re.compile(r"""<include\b[^>]*?\bfile\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_FILE = re.compile(r"""\bfile\w*\s*=\s*["']([^"']+)""")
 _PROGRAM = """
-import json, os, resource, sys, warnings
+import json, os, resource, signal, sys, warnings
 import mujoco, numpy
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
 from lie_dynamics_ros.lie_dynamics.model.mjcf import compiled_mjcf
@@ -54,9 +57,7 @@ text, (memory, seconds) = sys.stdin.buffer.read().decode("utf-8", "surrogatepass
 pages = int(open("/proc/self/statm").read().split()[0]) if os.path.exists("/proc/self/statm") else 2**21
 memory += pages * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-spent = resource.getrusage(resource.RUSAGE_SELF)
-seconds += int(spent.ru_utime + spent.ru_stime) + 1
-resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor; it ends the process
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 out = os.fdopen(os.dup(1), "wb")
 os.dup2(2, 1)  # what MuJoCo prints is no answer
@@ -96,9 +97,13 @@ def compile_mjcf(text: str) -> Any:
         import mujoco
     except ImportError as error:
         raise DescriptionError("MJCF is read by MuJoCo, which is not installed: pip install mujoco") from error
+    size, files = 0, set[str]()
     for part in _with_included(text):
         _require_few_copies(part)
-    command = [sys.executable, "-c", _PROGRAM, str(COMPILE_MEMORY), str(PROCESSOR_TIME)]
+        size += len(part)
+        files.update(_FILE.findall(part))
+    seconds = min(PROCESSOR_TIME, 1 + size // SIZE_PER_SECOND + len(files) // FILES_PER_SECOND)
+    command = [sys.executable, "-c", _PROGRAM, str(COMPILE_MEMORY), str(seconds)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
     environment["OPENBLAS_NUM_THREADS"] = "1"
     with subprocess.Popen(
@@ -113,7 +118,7 @@ def compile_mjcf(text: str) -> Any:
         reason = (
             "a file that it includes does not answer, as a FIFO or a device"
             if still
-            else f"it needs more than {COMPILE_MEMORY >> 20} MB of memory or {PROCESSOR_TIME} s"
+            else f"it needs more than {COMPILE_MEMORY >> 20} MB of memory or {seconds} s"
         )
         raise DescriptionError(f"MJCF: {reason}: files, and a robot of ordinary size, are expected")
     error, said = json.loads(head)
