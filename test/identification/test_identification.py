@@ -16,7 +16,7 @@ from lie_dynamics_ros.lie_dynamics import (
     inverse_dynamics,
 )
 from lie_dynamics_ros.lie_dynamics.identification import (
-    consistency,
+    estimation,
     filtered_motion,
     identify,
     parameter_names,
@@ -32,19 +32,19 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 def test_divergence_and_its_slopes():
     rng = np.random.default_rng(5)
     bodies = [tree_of(["revolute"], seed)[1].inertia(0) for seed in range(6)]
-    J, J0 = (np.array([consistency.reference(b) for b in half]) for half in (bodies[:3], bodies[3:]))
-    d = consistency.Divergence(J0)
-    assert consistency.Divergence(J).value(J) == pytest.approx(0.0, abs=1e-12)
+    J, J0 = (np.array([estimation.reference(b) for b in half]) for half in (bodies[:3], bodies[3:]))
+    d = estimation.Divergence(J0)
+    assert estimation.Divergence(J).value(J) == pytest.approx(0.0, abs=1e-12)
     assert d.value(J) > 0.1
     # Another frame for the body changes nothing.
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
-    assert consistency.Divergence(T @ J0 @ T.T).value(T @ J @ T.T) == pytest.approx(d.value(J), rel=1e-9)
+    assert estimation.Divergence(T @ J0 @ T.T).value(T @ J @ T.T) == pytest.approx(d.value(J), rel=1e-9)
     gradient, hessian = d.slopes(J)
     step = 1e-6 * np.linalg.norm(J, axis=(1, 2))[:, None] * rng.normal(size=(3, 10))
 
     def at(s):
-        return J + s * np.einsum("nk,kij->nij", step, consistency.BASIS)
+        return J + s * np.einsum("nk,kij->nij", step, estimation.BASIS)
 
     slope = d.value(at(1)) - d.value(at(-1))
     assert slope == pytest.approx(2 * (gradient * step).sum(), rel=1e-4)  # of differences
@@ -55,7 +55,7 @@ def test_divergence_and_its_slopes():
 def test_reference_of_a_rod_is_positive():
     rod = SpatialInertia(1.0, [0.5, 0.0, 0.0], np.diag([0.0, 1.0, 1.0]) / 12.0)
     assert np.linalg.eigvalsh(rod.pseudo_inertia())[0] < 1e-12
-    J = consistency.reference(rod)
+    J = estimation.reference(rod)
     assert np.linalg.eigvalsh(J)[0] > 1e-6
     assert np.abs(J - rod.pseudo_inertia()).max() < 1e-4
 

@@ -19,7 +19,7 @@ from lie_dynamics_ros.lie_dynamics import (
     potential_energy,
 )
 from lie_dynamics_ros.lie_dynamics.optimal.problem import MotionProblem
-from lie_dynamics_ros.lie_dynamics.optimal.task import make_bounds, make_task, rate_bound
+from lie_dynamics_ros.lie_dynamics.optimal.task import MotionRequest, make_bounds, make_task, rate_bound
 
 NAMES = ("five-bar", "planar 3-RRR", "four-bar arm", "6-UPS")
 
@@ -51,7 +51,8 @@ def test_derivatives_against_differences(name, rng):
     made, motors, goal = asked(name, rng, 0.05)
     model, n = made.model, made.model.nv
     cost = MotionCost(torque=rng.uniform(0.5, 1.0, n), power=0.1, energy=0.2, acceleration=0.1, time=1.0)
-    task = make_task(model, made.q, goal, (0.5, 1.5), constraints=made.constraints, actuated=motors, cost=cost)
+    request = MotionRequest(model, made.q, goal, (0.5, 1.5), constraints=made.constraints, actuated=motors, cost=cost)
+    task = make_task(request)
     most = np.full(n, 2.0)
     limits = replace(
         model.limits, lower=np.full(model.nq, -3.0), upper=np.full(model.nq, 3.0), velocity=most, effort=most,

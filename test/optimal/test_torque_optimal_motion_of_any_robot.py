@@ -12,7 +12,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.optimal import MotionCost
 from lie_dynamics_ros.lie_dynamics.optimal.problem import MotionProblem
-from lie_dynamics_ros.lie_dynamics.optimal.task import Bound, make_bounds, make_task, rate_bound
+from lie_dynamics_ros.lie_dynamics.optimal.task import Bound, MotionRequest, make_bounds, make_task, rate_bound
 
 # -- any robot --------------------------------------------------------------------------------------------------------
 
@@ -25,7 +25,7 @@ def asked(rng, kind):
     start = model.random(rng)
     goal = model.integrate(start, rng.normal(size=model.nv))
     rates = rng.normal(size=(2, model.nv))
-    return tree, model, make_task(model, start, goal, 0.9, *rates), goal, rates
+    return tree, model, make_task(MotionRequest(model, start, goal, 0.9, *rates)), goal, rates
 
 
 @pytest.mark.parametrize("free", [False, True])

@@ -24,6 +24,7 @@ from .problem import MotionProblem
 from .task import (
     Bound,
     MotionCost,
+    MotionRequest,
     Obstacles,
     Task,
     make_bounds,
@@ -354,10 +355,11 @@ def optimal_motion(
         If no motion was found that keeps the limits, with the time that would keep them where one was found; if the
         forces of the motion are too large for double precision.
     """
-    task = make_task(
-        model, start, goal, duration, start_velocity, goal_velocity, cost, waypoints, periodic, obstacles, smooth_ends,
-        constraints, actuated, independent,
+    asked = MotionRequest(
+        model, start, goal, duration, start_velocity, goal_velocity, cost, waypoints, periodic, smooth_ends,
+        obstacles=obstacles, constraints=constraints, actuated=actuated, independent=independent,
     )  # fmt: skip
+    task = make_task(asked)
     small = number_of("tolerance", tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
     most = count_of("max_modes", max_modes, 1, _MOST_MODES)
     needed = len(task.conditions.terms) - 4 + 1

@@ -239,39 +239,53 @@ class Task:
         return value, slope
 
 
-def make_task(
-    model: Model, start: npt.ArrayLike, goal: npt.ArrayLike, duration: float | tuple[float, float],
-    start_velocity: npt.ArrayLike | None = None, goal_velocity: npt.ArrayLike | None = None,
-    cost: MotionCost | None = None, waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    periodic: bool = False, obstacles: Obstacles | None = None, smooth_ends: bool = False,
-    constraints: ConstraintSet | None = None, actuated: npt.ArrayLike | None = None,
-    independent: Sequence[str] | None = None,
-) -> Task:  # fmt: skip
-    """Return the arguments of `optimal_motion` as a Task, its errors raised."""
+@dataclass(frozen=True, eq=False)
+class MotionRequest:
+    """Arguments of `optimal_motion` that make its task, as they are given."""
+
+    model: Model
+    start: npt.ArrayLike
+    goal: npt.ArrayLike
+    duration: float | tuple[float, float]
+    start_velocity: npt.ArrayLike | None = None
+    goal_velocity: npt.ArrayLike | None = None
+    cost: MotionCost | None = None
+    waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+    periodic: bool = False
+    smooth_ends: bool = False
+    obstacles: Obstacles | None = None
+    constraints: ConstraintSet | None = None
+    actuated: npt.ArrayLike | None = None
+    independent: Sequence[str] | None = None
+
+
+def make_task(asked: MotionRequest) -> Task:
+    """Return the task of a request; raises the errors of `optimal_motion`."""
+    model, waypoints, periodic, smooth_ends = asked.model, asked.waypoints, asked.periodic, asked.smooth_ends
     _require_smooth(model)
-    cost = MotionCost(torque=1.0) if cost is None else cost
+    cost = MotionCost(torque=1.0) if asked.cost is None else asked.cost
     if not isinstance(cost, MotionCost):
         raise InputError(f"cost: a MotionCost is expected, got {cost!r}", name="cost", value=cost)
     n = model.nv
-    a, b = single_vector(model, start, "start", model.nq), single_vector(model, goal, "goal", model.nq)
+    a, b = (single_vector(model, getattr(asked, name), name, model.nq) for name in ("start", "goal"))
     v0, v1 = (
         np.zeros(n) if v is None else single_vector(model, v, name, n)
-        for v, name in ((start_velocity, "start_velocity"), (goal_velocity, "goal_velocity"))
+        for v, name in ((asked.start_velocity, "start_velocity"), (asked.goal_velocity, "goal_velocity"))
     )
     loops = None
-    if constraints is None:
-        if actuated is not None or independent is not None:
+    if asked.constraints is None:
+        if asked.actuated is not None or asked.independent is not None:
             raise InputError("actuated, independent: constraints are expected with them", name="constraints")
         x = model.difference(a, b)
     else:
-        loops = ClosedLoops(model, constraints, a, actuated, independent)
+        loops = ClosedLoops(model, asked.constraints, a, asked.actuated, asked.independent)
         if cost.jerk is not None and np.any(cost.jerk):
             raise InputError("cost.jerk: no jerk of closed loops is known", name="cost.jerk", value=cost.jerk)
         _require_closed(loops, b, v0, v1)
         x, v0, v1, n = b[loops.places] - a[loops.places], v0[loops.columns], v1[loops.columns], len(loops.columns)
     none = np.zeros(n)
     if periodic:
-        if start_velocity is not None or goal_velocity is not None:
+        if asked.start_velocity is not None or asked.goal_velocity is not None:
             raise InputError("periodic: a motion without given velocities is expected", name="periodic")
         balls = [j for j in model.joints if j.kind in ("spherical", "free")] if loops is None else []
         turned = [j.name for j in balls if x[j.v_slice].any()]
@@ -292,10 +306,10 @@ def make_task(
         terms += tuple(((0, float(s), 1.0),) for s in parts)
         fixed += list(model.difference(a, through) if loops is None else (through - a)[:, loops.places])
         timed += [none] * len(parts)
-    shortest, longest = _durations(duration)
+    shortest, longest = _durations(asked.duration)
     return Task(
         model, a, Conditions(terms, np.array(fixed).reshape(len(terms), n), np.array(timed).reshape(len(terms), n)),
-        (shortest, longest), cost.weights(model), obstacles, loops,
+        (shortest, longest), cost.weights(model), asked.obstacles, loops,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...arrays import Array
 from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...model.model import Model
-from ..consistency import consistent_fit, references
+from ..estimation import consistent_fit, references
 from .samples import KEPT, OWN, Samples
 
 #: Coefficients of each joint, in this order; `static` is what dry friction at rest is larger than in motion.

@@ -21,7 +21,7 @@ from ...dynamics.joint_friction import JointFriction
 from ...files import write_file
 from ...lie import SpatialInertia
 from ...lie._arrays import number_of
-from ...model.arguments import require_model
+from ...model.arguments import require_model, shared_options
 from ...model.model import Model
 from ...model.urdf_inertias import LOSSES, with_inertias
 from ...shown import picture, shown, table, write_page
@@ -31,9 +31,11 @@ from ..regression import BaseParameters, parameter_names, reduce_columns
 from .fit import MOST_STATIC, TERMS, Equations, Fit
 from .problems import Problem, judged_fit, stop_at
 from .samples import Measured, Samples, measured, moving_of, samples_of
-from .signals import signals_of
+from .signals import RecordingOptions, RecordingUse, signals_of
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from matplotlib.figure import Figure
 
 
@@ -390,6 +392,7 @@ def plot_friction(robot: IdentifiedRobot) -> Figure:
 Progress = Callable[[float, float, str], None]
 
 
+@shared_options(RecordingUse)
 def identify_robot(
     model: Model,
     time: npt.ArrayLike,
@@ -398,13 +401,9 @@ def identify_robot(
     *,
     bodies: Sequence[str | int] | None = None,
     gains: bool = False,
-    drive_gains: npt.ArrayLike | None = None,
-    left_out: Sequence[str] = (),
-    cutoff: float | None = None,
     unused: float = 0.25,
-    prior_weight: float = 1.0,
-    despite_problems: bool = False,
     progress: Progress | None = None,
+    **options: Unpack[RecordingOptions],
 ) -> IdentifiedRobot:
     """Identify bodies, friction and rotors of a robot, and the delay of its efforts, from a recording.
 
@@ -460,21 +459,21 @@ def identify_robot(
     require_model(model)
     model = model.with_joint_terms()  # losses and rotors are found, not taken from the drawing
     even_times(time)
-    signals = signals_of(model, q, effort, left_out, drive_gains)
-    full = measured(model, time, signals.q, signals.effort, cutoff)
+    use = RecordingUse(**options)
+    signals = signals_of(model, q, effort, use.left_out, use.drive_gains)
+    full = measured(model, time, signals.q, signals.effort, use.cutoff)
     chosen = chosen_bodies(model, bodies)
     unused = number_of("unused", unused, "a number from 0.05 to 0.5", lambda x: 0.05 <= x <= 0.5)
-    prior_weight = number_of("prior_weight", prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
     clock_at = _Clock(progress)
     positions, efforts, problems, out = signals.q, signals.effort, signals.problems, signals.left_out
-    stop_at(problems, despite_problems)
+    stop_at(problems, use.despite_problems)
     n = round((1.0 - unused) * len(full.time))
     times = np.asarray(time, np.float64)
     clock_at.tell(0.05, "filtering")
     first = samples_of(measured(model, times[:n], positions[:n], efforts[:n], full.cutoff))
     rest = measured(model, times[n:], positions[n:], efforts[n:], full.cutoff)
     tells = clock_at.part(0.1, 0.7, "fitting"), clock_at.part(0.7, 0.9, "looking for what is wrong")
-    first, fit, more, out = judged_fit(model, first, chosen, out, gains, prior_weight, despite_problems, tells)
+    first, fit, more, out = judged_fit(model, first, chosen, out, gains, use.prior_weight, use.despite_problems, tells)
     problems += more
     clock_at.tell(0.9, "judging")
     base, values, deviations, unseen = known_sums(model, first, chosen, fit)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +22,18 @@ from ...arrays import Array
 from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...errors import InputError
 from ...lie import SpatialInertia, inertial_parameters
-from ...model.arguments import require_model
+from ...model.arguments import require_model, shared_options
 from ...model.model import Model
 from ...shown import shown
-from .. import consistency
-from ..consistency import consistent_fit
-from ..estimation import chosen_bodies
+from ..estimation import Divergence, chosen_bodies, consistent_fit, references
 from ..recordings import even_times
 from .fit import HUBER, TERMS, Equations, Fit, least_squares, triangle
 from .problems import Problem, RecordingError, judged_fit, stop_at
 from .samples import Samples, measured, samples_of
-from .signals import signals_of
+from .signals import RecordingOptions, RecordingUse, signals_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 Arrays = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 
@@ -94,17 +96,13 @@ class PayloadEstimate:
         )
 
 
+@shared_options(RecordingUse)
 def identify_payload(
     model: Model,
     without: Arrays,
     loaded: Arrays,
     frame: str | int,
-    *,
-    drive_gains: npt.ArrayLike | None = None,
-    left_out: Sequence[str] = (),
-    cutoff: float | None = None,
-    prior_weight: float = 1.0,
-    despite_problems: bool = False,
+    **options: Unpack[RecordingOptions],
 ) -> PayloadEstimate:
     """Identify mass, centre of mass and, as far as the motion determines it, inertia of a payload.
 
@@ -133,18 +131,20 @@ def identify_payload(
     require_model(model)
     carrier, bodies = model.moving_frame(frame), chosen_bodies(model, None)
     own = model.with_joint_terms()
-    runs, fits, at, out = [], [], cutoff, dict[int, str]()
+    use = RecordingUse(**options)
+    runs, fits, at, out = [], [], use.cutoff, dict[int, str]()
     problems: list[Problem] = []
     for name, arrays in (("without", without), ("loaded", loaded)):
         time, q, effort = three_of(arrays, name)
         even_times(time)
-        signals = signals_of(own, q, effort, left_out, drive_gains)
+        signals = signals_of(own, q, effort, use.left_out, use.drive_gains)
         recording = measured(own, time, signals.q, signals.effort, at)
         at = recording.cutoff
         try:
-            stop_at(signals.problems, despite_problems)
+            stop_at(signals.problems, use.despite_problems)
             samples = samples_of(recording)
-            told = judged_fit(own, samples, bodies, {**out, **signals.left_out}, False, prior_weight, despite_problems)
+            idle = {**out, **signals.left_out}
+            told = judged_fit(own, samples, bodies, idle, False, use.prior_weight, use.despite_problems)
         except RecordingError as error:
             raise RecordingError(error.problems, name) from error
         runs.append(told[0])
@@ -164,7 +164,8 @@ def identify_payload(
         moving.append(run.moving)
         blocks.append(2 * (run.source.time[run.at] - run.source.time[0]).astype(np.intp) + k)
     rows, aim, weight, block = (np.concatenate(x) for x in (A, aims, moving, blocks))
-    found, covariance, parts = _fitted(model, bodies, fit, rows, aim, weight.astype(np.float64), block, prior_weight)
+    weight = weight.astype(np.float64)
+    found, covariance, parts = _fitted(model, bodies, fit, rows, aim, weight, block, use.prior_weight)
     inertia = SpatialInertia.from_parameters(found)
     return PayloadEstimate(carrier.name, inertia, covariance, parts, tuple(problems))
 
@@ -200,7 +201,7 @@ def _fitted(
     deviation, active = fit.deviation, fit.active[10 * len(bodies) :]
     free = np.repeat(np.array([term == "offset" for term in TERMS]), model.nv)[active]
     guess = np.maximum(np.abs(np.concatenate([fit.coefficients[term] for term in TERMS])[active]), 1e-6)
-    J0, moving, x = consistency.references(model, bodies), weight, np.zeros(0)
+    J0, moving, x = references(model, bodies), weight, np.zeros(0)
     for k in range(_ROUNDS):
         w = weight / deviation
         R = triangle(rows, aim, w)
@@ -212,7 +213,7 @@ def _fitted(
     size = 10 * len(J0)
     prior = np.zeros((len(x), len(x)))
     J = inertial_parameters.pseudo_inertia(x[:size].reshape(-1, 10))
-    for k, second in enumerate(consistency.Divergence(J0).slopes(J)[1]):
+    for k, second in enumerate(Divergence(J0).slopes(J)[1]):
         prior[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = prior_weight * second
     at = np.arange(size, len(x))
     prior[at, at] = prior_weight / np.where(free, guess, x[size:]) ** 2

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
 from ...errors import InputError
-from ...lie._arrays import as_numbers
+from ...lie._arrays import as_numbers, number_of
 from ...model.arguments import require_single_coordinates
 from ...model.configuration import checked
 from ...model.model import Model
@@ -45,6 +46,36 @@ class Signals:
     effort: Array
     problems: list[Problem]
     left_out: dict[int, str]
+
+
+class RecordingOptions(TypedDict, total=False):
+    """Keywords of `RecordingUse`."""
+
+    drive_gains: npt.ArrayLike | None
+    left_out: Sequence[str]
+    cutoff: float | None
+    prior_weight: float
+    despite_problems: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RecordingUse:
+    """How recordings are used, see `identify_robot`.
+
+    Raises
+    ------
+    InputError
+        For a weight that is not positive.
+    """
+
+    drive_gains: npt.ArrayLike | None = None
+    left_out: Sequence[str] = ()
+    cutoff: float | None = None
+    prior_weight: float = 1.0
+    despite_problems: bool = False
+
+    def __post_init__(self) -> None:
+        number_of("prior_weight", self.prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
 
 
 def signals_of(
