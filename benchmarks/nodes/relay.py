@@ -14,7 +14,7 @@ from typing import Any
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from lie_dynamics_ros.ros.node.process import REAL_TIME_SETTINGS
+from lie_dynamics_ros.ros.node.process import RealTimeParameters
 from lie_dynamics_ros.ros.node.spinning import run as run_node
 from lie_dynamics_ros.ros.wire import qos
 
@@ -59,7 +59,7 @@ class ChosenRelay(Relay):
         chosen = probe.declare_parameter("subject", "inverse_dynamics").value
         probe.destroy_node()
         super().__init__(SUBJECTS[chosen])
-        for setting in REAL_TIME_SETTINGS:  # real time is granted as it is to nodes
+        for setting in RealTimeParameters.settings():  # real time is granted as it is to nodes
             self.declare_parameter(setting.name, setting.default)
 
 

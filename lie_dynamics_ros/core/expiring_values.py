@@ -95,13 +95,13 @@ class ExpiringValue(Generic[Value]):
         """Forget the value."""
         self._kept = None
 
-    def at(self, now: int, timeout: int) -> Value | None:
-        """Return the value where it is not older than ``timeout`` at the time ``now`` [ns]; 0 for no limit."""
+    def at(self, now: int, timeout: float) -> Value | None:
+        """Return the value where it is not older than ``timeout`` [s] at the time ``now`` [ns]; 0 for no limit."""
         if self._kept is None:
             return None
         received, value = self._kept
-        return value if not timeout or 0 <= now - received <= timeout else None
+        return value if not timeout or 0 <= now - received <= 1e9 * timeout else None
 
-    def is_stale(self, now: int, timeout: int) -> bool:
+    def is_stale(self, now: int, timeout: float) -> bool:
         """Return whether there is a value that is too old."""
         return self._kept is not None and self.at(now, timeout) is None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,38 +12,44 @@ from ..lie_dynamics import LieDynamicsError, SpatialInertia
 from ..lie_dynamics.stewart.command import PlatformLoad
 from .arrays import Array
 from .errors import ParameterError
-from .setting import Setting
+from .parameters import Parameters, parameter
 
-LOAD_SETTINGS = (
-    Setting("mass", 0.0, "Of the platform with its payload, for forces [kg].", low=0.0, high=1e7),
-    Setting("center_of_mass", [0.0, 0.0, 0.0], "In the platform frame [m].", low=-1e3, high=1e3),
-    Setting(
-        "inertia",
+
+@dataclass(frozen=True)
+class LoadParameters(Parameters):
+    """Parameters of the load on the legs of a platform."""
+
+    mass: float = parameter(0.0, "Of the platform with its payload, for forces [kg].", high=1e7)
+    center_of_mass: tuple[float, ...] = parameter([0.0, 0.0, 0.0], "In the platform frame [m].", low=-1e3, high=1e3)
+    inertia: tuple[float, ...] = parameter(
         [0.0],
         "About the centre of mass, in axes of the platform frame: xx, xy, xz, yy, yz, zz [kg m^2]; [0.0]: none.",
         low=-1e7,
         high=1e7,
-    ),
-    Setting("gravity", [0.0, 0.0, -9.81], "In the base frame [m/s^2].", low=-100.0, high=100.0),
-)
+    )
+    gravity: tuple[float, ...] = parameter([0.0, 0.0, -9.81], "In the base frame [m/s^2].", low=-100.0, high=100.0)
+
+    def check(self) -> None:
+        """Raise ParameterError where no body has such an inertia."""
+        super().check()
+        _ = self.load
+
+    @cached_property
+    def load(self) -> PlatformLoad:
+        """The load that these describe."""
+        matrix = np.zeros((3, 3))
+        if self.inertia != (0.0,):
+            xx, xy, xz, yy, yz, zz = numbers_of(self.inertia, "inertia", 6)
+            matrix[:] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+        gravity, center = numbers_of(self.gravity, "gravity", 3), numbers_of(self.center_of_mass, "center_of_mass", 3)
+        try:
+            return PlatformLoad(SpatialInertia(self.mass, center, matrix), gravity)
+        except LieDynamicsError as error:
+            raise ParameterError(f"mass, center_of_mass or inertia: {error}") from error
 
 
-def read_load(values: Mapping[str, Any]) -> PlatformLoad:
-    """Return the load that parameters describe; raises ParameterError where no body has such an inertia."""
-    matrix = np.zeros((3, 3))
-    if list(values["inertia"]) != [0.0]:
-        xx, xy, xz, yy, yz, zz = numbers_of(values, "inertia", 6)
-        matrix[:] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    gravity, center = numbers_of(values, "gravity", 3), numbers_of(values, "center_of_mass", 3)
-    try:
-        return PlatformLoad(SpatialInertia(values["mass"], center, matrix), gravity)
-    except LieDynamicsError as error:
-        raise ParameterError(f"mass, center_of_mass or inertia: {error}") from error
-
-
-def numbers_of(values: Mapping[str, Any], name: str, count: int) -> Array:
-    """Return a parameter that is a list of numbers; raises ParameterError where there are not so many."""
-    numbers: Sequence[float] = values[name]
+def numbers_of(numbers: Sequence[float], name: str, count: int) -> Array:
+    """Return the numbers of a parameter; raises ParameterError where there are not so many."""
     if len(numbers) != count:
         raise ParameterError(f"{name} has {len(numbers)} numbers; expected {count}")
     return np.array(numbers, dtype=float)

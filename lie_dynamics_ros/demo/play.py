@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,11 @@ from ..core.commands import EFFORT, STOPPED, STOPPING
 from ..core.errors import NodeError
 from ..core.frames import last_link
 from ..core.joint_points import JointPoints
-from ..core.robot_options import MODEL_SETTINGS, RobotOptions
 from ..core.robot_state import RobotState
-from ..core.setting import Setting
 from ..lie_dynamics import LieDynamicsError, Model, forward_dynamics, inverse_dynamics
 from ..nodes.computed_torque.core import ComputedTorqueCore
-from ..nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions
+from ..nodes.computed_torque.options import ComputedTorqueOptions
 from ..nodes.simulated_robot.core import RobotSimulation, SimulationOptions
-from ..nodes.simulated_robot.node import SETTINGS as ROBOT_SETTINGS
 from .interruption import ShortfallError
 
 # The payload that only the simulated robot knows of: what its controller can bear on its defaults.
@@ -34,7 +31,7 @@ RADIUS = 0.05
 """It is a ball of that radius [m]."""
 ERROR_SHARE = 0.5
 """Share of the room for errors that it may take at rest and on the way; picked up, it swings beyond that."""
-DEFAULTS = {setting.name: setting.default for setting in CONTROL_SETTINGS}
+DEFAULTS = ComputedTorqueOptions.defaults()
 
 
 @dataclass(frozen=True)
@@ -299,8 +296,6 @@ assert min(SHARES) * SHORTEST - OVERHEAD >= RAMP
 SUBSTEPS = 2
 """Steps of the simulation in a period, as the node's."""
 
-Options = TypeVar("Options", bound=RobotOptions)
-
 
 def rehearse(play: Play) -> list[float]:
     """Play all acts under the nodes' defaults.
@@ -316,16 +311,15 @@ def rehearse(play: Play) -> list[float]:
         The controller stops the robot, or it cannot be simulated; says in which act, and why.
     """
     model, start = play.model, tuple(play.motion.center.tolist())
-    arm = RobotSimulation(model, _options(SimulationOptions, ROBOT_SETTINGS, {}), 1.0 / (RATE * SUBSTEPS), start, 0)
-    settings = (*CONTROL_SETTINGS, *MODEL_SETTINGS)
-    core = ComputedTorqueCore(model, _options(ComputedTorqueOptions, settings, {}))
+    arm = RobotSimulation(model, SimulationOptions(), 1.0 / (RATE * SUBSTEPS), start, 0)
+    core = ComputedTorqueCore(model, ComputedTorqueOptions())
     core.start()
     arm.told[:] = EFFORT
     now, period, errors = 10**9, round(1e9 / RATE), []
     for act in play.acts:
         if act.robot:
-            arm.set_options(_options(SimulationOptions, ROBOT_SETTINGS, act.robot))
-        core = core.with_options(_options(ComputedTorqueOptions, settings, act.controller))
+            arm.set_options(SimulationOptions.from_values(act.robot))
+        core = core.with_options(ComputedTorqueOptions.from_values(act.controller))
         times, states = play.points(act.duration)
         way, begin = JointPoints(np.arange(model.nv), times, *states), now + round(AHEAD * 1e9)
         first, last = begin + round(LEAD * 1e9), begin + round((LEAD + act.duration) * 1e9)
@@ -347,10 +341,3 @@ def rehearse(play: Play) -> list[float]:
             now += period
         errors.append(math.sqrt(sum(e * e for e in farthest) / len(farthest)))
     return errors
-
-
-def _options(kind: type[Options], settings: Sequence[Setting], values: Mapping[str, Any]) -> Options:
-    defaults = {setting.name: setting.default for setting in settings}
-    options = kind.from_values({**defaults, "state_timeout": 0.1, **values})
-    assert isinstance(options, kind)
-    return options

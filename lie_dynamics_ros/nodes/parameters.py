@@ -16,14 +16,10 @@ from pathlib import Path
 
 import yaml
 
-from ..core.setting import Setting
+from ..core.parameters import Setting
 from ..lie_dynamics.files import write_file
-from ..ros.node.description_source import DESCRIPTION_SETTINGS
-from ..ros.node.managed_node import COMMON_SETTINGS
 from .interfaces import INTERFACES
 
-WITHOUT_DESCRIPTION = frozenset({"simulated_robot", "simulated_stewart", "stewart_command", "stewart_pose"})
-"""Nodes that do not read the topic ``robot_description``."""
 WHEN = {"any time": "", "while unconfigured": "unconfigured", "at start": "start"}
 RULES = (
     "Without an entry under *set* a parameter may change at any time; *unconfigured*: only while the node is "
@@ -36,18 +32,11 @@ WIDTH, COLUMN = 118, 42
 
 
 def node_settings(node: str) -> tuple[Setting, ...]:
-    """Return what a node declares, its own settings first; they take the place of common ones of the same name.
-
-    Raises ValueError for the name of no node.
-    """
+    """Return what a node declares, its own parameters first; raises ValueError for the name of no node."""
     if node not in INTERFACES:
         raise ValueError(f"no node is named {node!r}; expected one of: {', '.join(sorted(INTERFACES))}")
-    described = () if node in WITHOUT_DESCRIPTION else DESCRIPTION_SETTINGS
-    own = import_module(f".{node}.node", __package__).SETTINGS
-    settings: dict[str, Setting] = {}
-    for setting in (*own, *described, *COMMON_SETTINGS):
-        settings.setdefault(setting.name, setting)
-    return tuple(settings.values())
+    settings: tuple[Setting, ...] = import_module(f".{node}.node", __package__).SETTINGS
+    return settings
 
 
 def _number(value: float) -> str:

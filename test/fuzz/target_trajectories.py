@@ -21,13 +21,11 @@ import lie_dynamics_ros
 from lie_dynamics_ros.core.commands import PHASES
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
-from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import (
     CONTROL_MODES,
-    CONTROL_SETTINGS,
     POLICIES,
     ComputedTorqueOptions,
 )
@@ -43,7 +41,7 @@ TIMES = (0, 1, 999_999_999, 1_000_000_000, 2**31 - 1, -1, -(2**31))
 BOUNDS = (0.0, -1.0, 1e-9, 1e-3, 0.1, 1e308, 5e-324)
 SANE = 1e3
 """States up to this size must be answered; beyond, inverse dynamics may overflow, and the core may say so."""
-SETTINGS = {s.name: s for s in (*MODEL_SETTINGS, *CONTROL_SETTINGS)}
+SETTINGS = {s.name: s for s in ComputedTorqueOptions.settings()}
 
 
 @cache
@@ -297,7 +295,7 @@ class Run:
         for name in ("total", "effort", "wanted", "blend", "error", "error_rate"):
             if not np.isfinite(getattr(answer, name)).all():
                 raise DefectError(f"{name} is {getattr(answer, name)}; {told}")
-        if core.options.saturate and (np.abs(answer.total) > self.limits.effort * (1 + 1e-9)).any():
+        if core.options.saturate_efforts and (np.abs(answer.total) > self.limits.effort * (1 + 1e-9)).any():
             raise DefectError(f"efforts {answer.total} beyond the limits; {told}")
         if answer.phase not in PHASES or answer.phase == "off":
             raise DefectError(f"a phase that no answer has; {told}")

@@ -5,11 +5,11 @@ from support.control.control_loop import ControlLoop
 from support.cores import options
 from support.mechanisms.mujoco_mechanism import MujocoMechanism
 
-from lie_dynamics_ros.core.mechanism import MECHANISM_SETTINGS, TrackedMechanism
+from lie_dynamics_ros.core.mechanism import MechanismParameters, TrackedMechanism
 from lie_dynamics_ros.lie_dynamics import mechanism
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 
-DEFAULTS = {setting.name: setting.default for setting in MECHANISM_SETTINGS}
+DEFAULTS = MechanismParameters.defaults()
 
 
 def tracked(made, **values) -> TrackedMechanism:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from lie_dynamics_ros.core.joint_points import JointPoints
-from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
-from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_SETTINGS, ComputedTorqueOptions
+from lie_dynamics_ros.nodes.computed_torque.options import ComputedTorqueOptions
 
 MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive")
-DEFAULTS = {setting.name: setting.default for setting in (*CONTROL_SETTINGS, *MODEL_SETTINGS)}
+DEFAULTS = ComputedTorqueOptions.defaults()
 
 
 def options(**values) -> ComputedTorqueOptions:

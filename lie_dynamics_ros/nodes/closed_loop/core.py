@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +11,11 @@ from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError, MessageError, RequestError
 from ...core.expiring_values import ExpiringValue
-from ...core.mechanism import MECHANISM_SETTINGS, MechanismFollower, TrackedMechanism, single_joints
+from ...core.mechanism import MechanismFollower, TrackedMechanism, single_joints
+from ...core.parameters import parameter
 from ...core.robot_core import BRAKING_RATE, RESTING_SPEED, RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
-from ...core.setting import Setting
 from ...core.tracking import KINDS, PUBLISH, WITHHOLD
 from ...lie_dynamics import (
     JointFriction,
@@ -34,89 +32,25 @@ from ...lie_dynamics.tracking import TrackingStatus
 # Parameters, besides those of all robots.
 
 RESOLUTIONS = ("least_torque", "least_constraint_force")
-CLOSED_LOOP_SETTINGS = (
-    *MECHANISM_SETTINGS,
-    Setting(
-        "when_ambiguous",
+@dataclass(frozen=True)
+class ClosedLoopOptions(RobotOptions):
+    """Parameters of the core."""
+
+    when_ambiguous: str = parameter(
         PUBLISH,
         "What becomes of a state whose status is AMBIGUOUS: published as any other, flagged on ~/status, or nothing.",
         choices=(WITHHOLD, PUBLISH),
-    ),
-    Setting(
-        "platform_frame",
-        "",
-        "Link or frame whose pose and twist in the root link are published. Empty: none.",
-        "while unconfigured",
-    ),
-    Setting(
-        "estimated_wrench",
-        [""],
-        "Components of a wrench at platform_frame, in its axes, estimated from measured efforts of motors, at most "
-        "as many as freedoms: moment_x, moment_y, moment_z, force_x, force_y, force_z. ['']: none.",
-        "while unconfigured",
-    ),
-    Setting(
-        "publish_tf",
-        False,
-        "Publish the platform's frame on /tf, where tf2_msgs is installed and nobody else does.",
-        "at start",
-    ),
-    Setting(
-        "resolution",
+    )
+    resolution: str = parameter(
         RESOLUTIONS[0],
         "What is smallest where there are more motors than freedoms: the squares of their efforts, or of what loops "
         "transmit.",
         choices=RESOLUTIONS,
-    ),
-    Setting(
-        "saturate_efforts",
-        True,
-        "Limit efforts to the effort limits of the URDF; accelerations are those of the limited efforts.",
-    ),
-    Setting(
-        "command_timeout",
-        0.5,
-        "Commands older than this count as none [s]. 0: no limit.",
-        low=0.0,
-        high=3600.0,
-    ),
-    Setting(
-        "amplification_warning",
-        100.0,
-        "How many times as fast as the measured joints the others may move before the diagnostics warn.",
-        low=1.0,
-        high=1e9,
-    ),
-    Setting(
-        "singularity_warning",
-        0.5,
-        "Time left before a singular configuration, at the present speed, below which the log and the diagnostics warn "
-        "[s]. 0: never.",
-        low=0.0,
-        high=60.0,
-    ),
-)
-
-
-@dataclass(frozen=True)
-class ClosedLoopOptions(RobotOptions):
-    """Options that may change at run time; see `CLOSED_LOOP_SETTINGS`."""
-
-    publish_ambiguous: bool
-    resolution: str
-    saturate: bool
-    command_timeout: int  # [ns]
-
-    @staticmethod
-    def read(values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that parameter values stand for; raises ParameterError."""
-        return {
-            **RobotOptions.read(values),
-            "publish_ambiguous": values["when_ambiguous"] == PUBLISH,
-            "resolution": values["resolution"],
-            "saturate": values["saturate_efforts"],
-            "command_timeout": round(values["command_timeout"] * 1e9),
-        }
+    )
+    saturate_efforts: bool = parameter(
+        True, "Limit efforts to the effort limits of the URDF; accelerations are those of the limited efforts."
+    )
+    command_timeout: float = parameter(0.5, "Commands older than this count as none [s]. 0: no limit.", high=3600.0)
 
 
 @dataclass(eq=False, slots=True)
@@ -254,7 +188,7 @@ class ClosedLoopCore(RobotCore):
         """Return whether a configuration is not to be published."""
         if not tracked.valid:
             return True
-        return not self.options.publish_ambiguous and tracked.status is TrackingStatus.AMBIGUOUS
+        return self.options.when_ambiguous == WITHHOLD and tracked.status is TrackingStatus.AMBIGUOUS
 
     def travel(self, frame: str) -> Ways:
         """Return the ways that a frame has from the last configuration; see `constrained_travel_left`.
@@ -332,8 +266,9 @@ class ClosedLoopCore(RobotCore):
             acceleration, effort = self._solve(answer, prescribed, value)
             if not (all_finite(acceleration) and all_finite(effort)):
                 raise MessageError("not finite", "the state leads to efforts that are not finite")
-            over = prescribed & (np.abs(effort) > limit) if self.options.saturate else np.zeros(count, dtype=bool)
-            over |= self.options.saturate & ~prescribed & (np.abs(value) > limit)
+            saturate = self.options.saturate_efforts
+            over = prescribed & (np.abs(effort) > limit) if saturate else np.zeros(count, dtype=bool)
+            over |= saturate & ~prescribed & (np.abs(value) > limit)
             if not over.any():
                 return acceleration, effort
             self.saturated[self._motors[over]] = True

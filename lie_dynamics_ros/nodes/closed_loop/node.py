@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,16 @@ from trajectory_msgs.msg import JointTrajectory
 from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError
 from ...core.joint_mapping import JointMapping
+from ...core.mechanism import MechanismParameters
+from ...core.parameters import parameter
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.travel import joined
 from ...lie_dynamics.tracking import TrackingStatus
-from ...ros.inputs.base_input import BASE_SETTINGS
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.model.model_loading import load_mechanism
 from ...ros.node.answering_node import answer_reset
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import RobotNode, RobotNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -44,10 +46,40 @@ from ...ros.outputs.tracked_outputs import (
 )
 from ...ros.wire.compatibility import interfaces
 from ...ros.wire.messages import LINEAR_FIRST
-from .core import CLOSED_LOOP_SETTINGS, ClosedLoopCore, ClosedLoopOptions, LoopAnswer
+from .core import ClosedLoopCore, ClosedLoopOptions, LoopAnswer
 
-_NOT_HERE = {"joints", *(setting.name for setting in BASE_SETTINGS)}
-SETTINGS = (*(setting for setting in ROBOT_SETTINGS if setting.name not in _NOT_HERE), *CLOSED_LOOP_SETTINGS)
+
+@dataclass(frozen=True)
+class ClosedLoopParameters(ClosedLoopOptions, MechanismParameters, RobotNodeParameters):
+    """Parameters of the node."""
+
+    platform_frame: str = parameter(
+        "", "Link or frame whose pose and twist in the root link are published. Empty: none.", "while unconfigured"
+    )
+    estimated_wrench: tuple[str, ...] = parameter(
+        [""],
+        "Components of a wrench at platform_frame, in its axes, estimated from measured efforts of motors, at most as "
+        "many as freedoms: moment_x, moment_y, moment_z, force_x, force_y, force_z. ['']: none.",
+        "while unconfigured",
+    )
+    publish_tf: bool = parameter(
+        False, "Publish the platform's frame on /tf, where tf2_msgs is installed and nobody else does.", "at start"
+    )
+    amplification_warning: float = parameter(
+        100.0,
+        "How many times as fast as the measured joints the others may move before the diagnostics warn.",
+        low=1.0,
+        high=1e9,
+    )
+    singularity_warning: float = parameter(
+        0.5,
+        "Time left before a singular configuration, at the present speed, below which the log and the diagnostics "
+        "warn [s]. 0: never.",
+        high=60.0,
+    )
+
+
+SETTINGS = ClosedLoopParameters.settings()
 WHAT = "configuration"
 LOOKS = 50_000_000
 """Time between looks for a singularity ahead [ns]: one takes some 0.2 ms."""
@@ -58,8 +90,10 @@ AHEAD = 2.0
 class ClosedLoopNode(RobotNode[ClosedLoopCore]):
     """Measured joints in; all joints, the platform's pose and the motors' efforts out."""
 
+    OPTIONS = ClosedLoopOptions
+
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("closed_loop", SETTINGS, **kwargs)
+        super().__init__("closed_loop", ClosedLoopParameters, **kwargs)
         self._states = JointMotions(self, "~/joint_states")
         self._accelerations = JointAccelerations(self, "~/joint_accelerations")
         self._efforts = JointEfforts(self, "~/joint_efforts")
@@ -76,10 +110,6 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         self.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
 
     # Configuration.
-
-    def read_options(self, values: Mapping[str, Any]) -> ClosedLoopOptions:
-        """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return ClosedLoopOptions(**ClosedLoopOptions.read(values))
 
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ClosedLoopCore]:
         """Prepare the mechanism of a description; raises with the reason where that cannot be done."""

@@ -185,7 +185,7 @@ class Answering(TimedLoop):
     ) -> ControllerAnswer:
         """Answer by the law of the mode; raises LieDynamicsError where that has no finite effort."""
         mode, stamp, q, qd, wrenches = self.mode, state.stamp, state.position, state.velocity, state.wrenches
-        if mode == "impedance" and self.options.tool.yielding:
+        if mode == "impedance" and self.options.yield_to_wrenches:
             wrenches = None
         wrench = self._pushes(state, wrenches)
         ahead, x, v = desired, q, qd
@@ -214,7 +214,7 @@ class Answering(TimedLoop):
         stamp, position = state.stamp, state.position
         last = self._inherited if self._last is None else self._last
         period = 0.0 if last is None else max(0.0, (stamp - last) * 1e-9)
-        gap = self.options.gap
+        gap = self.options.state_timeout
         if self.player is None or (gap and period > gap):
             if self._last is not None:
                 self._stop.replan()
@@ -243,7 +243,7 @@ class Answering(TimedLoop):
     def _pauses(self, state: RobotState, silence: float) -> bool:
         """After some silence of states [s], go on with motions where they were, if that is possible; else end goals."""
         player, options, told = self.player, self.options, f"no state for {silence:.3f} s"
-        why = f"silence_timeout is {options.silence:g} s" if silence > options.silence else ""
+        why = f"silence_timeout is {options.silence_timeout:g} s" if silence > options.silence_timeout else ""
         if player is not None and not why:
             off = np.abs(player.desired.position - state.position)
             k = int(np.argmax(off))

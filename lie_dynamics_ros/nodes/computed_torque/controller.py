@@ -18,41 +18,35 @@ import numpy.typing as npt
 from ...core.arrays import Array
 from ...core.errors import TRAJECTORIES, ConfigurationError, MessageError, ParameterError
 from ...core.joint_points import JointPoints
-from ...core.mechanism import MECHANISM_SETTINGS
-from ...core.robot_options import MODEL_SETTINGS, STATE_TIMEOUT
-from ...core.setting import Setting
+from ...core.mechanism import MechanismParameters
+from ...core.parameters import Setting, with_default
 from ...lie_dynamics import LieDynamicsError, Model
 from ...lie_dynamics.control.kernels.signals import LARGEST
 from ...lie_dynamics.lie import se3
 from ...ros.inputs.joint_states import IMPLAUSIBLE
-from ...ros.inputs.robot_inputs import INPUT_SETTINGS, RobotInputs
-from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS, format_of, load_friction, load_mechanism, load_model
+from ...ros.inputs.robot_inputs import RobotInputs, VelocityParameters
+from ...ros.model.model_loading import ModelSourceParameters, format_of, load_friction, load_mechanism, load_model
 from ...ros.model.robot_description import read_description
 from .core import ComputedTorqueCore
 from .gains import LOOP_FILTER_TIME
-from .options import CONTROL_SETTINGS, ComputedTorqueOptions
+from .options import ComputedTorqueOptions
 from .tool_control import FARTHEST, TARGETS
 
-VELOCITY_SETTINGS = tuple(
-    replace(s, default=LOOP_FILTER_TIME) if s.name == "velocity_filter_time" else s for s in INPUT_SETTINGS
-)
-"""Where velocities come from; with the time constant that suits a loop."""
-SETTINGS = {
-    setting.name: setting
-    for setting in (
-        *MODEL_SOURCE_SETTINGS,
-        *MODEL_SETTINGS,
-        STATE_TIMEOUT,
-        *VELOCITY_SETTINGS,
-        *MECHANISM_SETTINGS,
-        *CONTROL_SETTINGS,
-    )
-    if setting.name not in ("joint_age_limit", "feedback_rate")
-}
-"""The node's parameters that have a meaning without ROS, by name."""
+
+@dataclass(frozen=True)
+class ControllerParameters(ComputedTorqueOptions, MechanismParameters, ModelSourceParameters, VelocityParameters):
+    """Those of the node that have a meaning without ROS."""
+
+    velocity_filter_time: float = with_default(VelocityParameters, "velocity_filter_time", LOOP_FILTER_TIME)
+
+
+SETTINGS = {setting.name: setting for setting in ControllerParameters.settings()}
+"""The same by name."""
 UNUSED_BY_CONTROLLER = {"frame_prefix": "", "robot_description": ""}
 """Values of parameters without a meaning here that loading a robot needs."""
-DESCRIPTION_ONLY = tuple(s.name for s in (*MODEL_SOURCE_SETTINGS, *MECHANISM_SETTINGS) if s.name != "joint_prefix")
+DESCRIPTION_ONLY = tuple(
+    name for kind in (ModelSourceParameters, MechanismParameters) for name in kind.defaults() if name != "joint_prefix"
+)
 """Parameters that select what of a description becomes the model."""
 BEGIN = 10**9
 """Stamp of the first state [ns]: 0 would mean that it has none."""
@@ -143,7 +137,7 @@ class Controller:
     """
 
     def __init__(self, robot: Model | str | os.PathLike[str], **parameters: Any) -> None:
-        self._values = {name: setting.default for name, setting in SETTINGS.items()}
+        self._values = ControllerParameters.defaults()
         self._values.update(_checked(parameters))
         values = {**self._values, **UNUSED_BY_CONTROLLER}
         options = ComputedTorqueOptions.from_values(values)
@@ -408,7 +402,8 @@ def has_loops(description: str, values: Mapping[str, Any]) -> bool:
     """Return whether a robot is controlled by its motors; raises ConfigurationError where that is incomplete."""
     if values["loops"].strip() or values["sdf_model"] or format_of(description) != "URDF":
         return True
-    given = [s.name for s in MECHANISM_SETTINGS[1:] if not np.array_equal(values[s.name], s.default)]
+    usual = MechanismParameters.defaults()
+    given = [name for name in usual if name != "loops" and not np.array_equal(values[name], usual[name])]
     if given:  # else a mechanism would be controlled as the tree that is left of it
         raise ConfigurationError(f"loops is empty; expected with {', '.join(given)}")
     return False

@@ -132,12 +132,12 @@ class ComputedTorqueCore(Following):
         self._far_stop = np.full(model.nv, options.error_limit or USUAL_ERROR_LIMIT)
         self._guard = Guard(model.joint_names, self._soft, self.fastest, self._speed, options)
         self.judge = TrajectoryJudge(
-            dynamics, self.friction, self._motion_limits(), options.check_dynamics and options.saturate,
+            dynamics, self.friction, self._motion_limits(), options.check_dynamics and options.saturate_efforts,
             options.on_infeasible, options.stop_time, options.allow_nonzero_velocity_at_trajectory_end,
         )  # fmt: skip
         self._pace = options.speed_scaling * self._pace_factor
         rates = numbers["effort_rate_limit"]
-        self._efforts = self._efforts.with_options(options.saturate, options.effort_policy, rates)
+        self._efforts = self._efforts.with_options(options.saturate_efforts, options.effort_policy, rates)
         self._learning_cap = np.inf
         self._tool = self._make_tool()
         self._suit_gains()
@@ -171,13 +171,13 @@ class ComputedTorqueCore(Following):
             limits,
             acceleration=np.minimum(limits.acceleration, most),
             deceleration=np.minimum(limits.deceleration, most),
-            effort=limits.effort if options.saturate else np.full(self.model.nv, np.inf),
+            effort=limits.effort if options.saturate_efforts else np.full(self.model.nv, np.inf),
         )
 
     def _make_tool(self) -> ToolControl:
         options = self.options
         return ToolControl(
-            self.dynamics, options.tool, options.error_limit, self.fastest, self._soft, self._usual_tool, self.friction
+            self.dynamics, options, options.error_limit, self.fastest, self._soft, self._usual_tool, self.friction
         )
 
     def _warm_up(self) -> None:
@@ -285,7 +285,7 @@ class ComputedTorqueCore(Following):
             gravity = self.gravity(self._position)
         except LieDynamicsError:
             return None
-        return np.clip(gravity, -self.limit, self.limit) if self.options.saturate else gravity
+        return np.clip(gravity, -self.limit, self.limit) if self.options.saturate_efforts else gravity
 
     # Diagnostics.
 

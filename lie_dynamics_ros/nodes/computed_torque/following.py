@@ -159,7 +159,15 @@ class Following(Answering):
         player.jump, player.judged = options.start_tolerance, self.judge
         whole = prepared.judge is not self.judge
         lead = 0 if prepared.start else self.soonest
-        player.add(prepared.start or self._last, self._last, prepared.points, options.queue, self.judge, whole, lead)
+        player.add(
+            prepared.start or self._last,
+            self._last,
+            prepared.points,
+            options.queue_trajectories,
+            self.judge,
+            whole,
+            lead,
+        )
         self.note = prepared.note
 
     def desired_at(self, time: int) -> Desired:

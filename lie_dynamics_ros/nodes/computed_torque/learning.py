@@ -42,7 +42,7 @@ def make_learner(
         numbers["convergence_rate"],
         numbers["sliding_rate"],
         options.adaptation_weight,
-        options.adapted_bodies or [last_link(dynamics)],
+        options.bodies or [last_link(dynamics)],
         options.largest_payload,
         options.payload_reach,
         options.adaptation_memory,

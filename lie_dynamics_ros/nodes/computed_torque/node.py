@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -17,12 +18,11 @@ from std_srvs.srv import Trigger
 
 from ...core.commands import STOPPING
 from ...core.errors import ConfigurationError, MessageError
-from ...core.mechanism import MECHANISM_SETTINGS
-from ...core.setting import Setting
+from ...core.parameters import parameter
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.side_node import SideNode
 from ...ros.node.spinning import run
 from ...ros.outputs.diagnostics import Report
@@ -38,10 +38,10 @@ from ...ros.outputs.output import StateReports
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
 from .answer import ControllerAnswer
-from .controller import VELOCITY_SETTINGS, build_closed, has_loops
+from .controller import ControllerParameters, build_closed, has_loops
 from .core import ComputedTorqueCore
 from .diagnosis import describe_control, describe_loop, rotors_not_given
-from .options import CONTROL_SETTINGS, ComputedTorqueOptions
+from .options import ComputedTorqueOptions
 from .outputs.inertia_output import InertiaOutput
 from .outputs.tool_outputs import ToolOutputs
 from .report import ControllerReport, make_report
@@ -54,28 +54,34 @@ from .setpoints import Setpoint, make_setpoint
 from .tool.tool_options import TOOL_MODES
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
-SETTINGS = (
-    *({s.name: s for s in VELOCITY_SETTINGS}.get(s.name, s) for s in ROBOT_SETTINGS),
-    *MECHANISM_SETTINGS,
-    *CONTROL_SETTINGS,
-    Setting(
-        "outputs",
+
+
+@dataclass(frozen=True)
+class ComputedTorqueParameters(ControllerParameters, TreeNodeParameters):
+    """Parameters of the node."""
+
+    feedback_rate: float = parameter(20.0, "Feedback of goals per second [Hz].", low=0.1, high=200.0)
+    outputs: str = parameter(
         "efforts",
         "Efforts alone; or besides, on ~/setpoint, desired positions, velocities and the efforts that they take, for "
         "drivers with a loop of their own, in a message of this type.",
         "at start",
         choices=tuple(SETPOINTS),
-    ),
-)
+    )
+
+
+SETTINGS = ComputedTorqueParameters.settings()
 
 
 class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     """Joint states and trajectories in, joint efforts out."""
 
+    OPTIONS = ComputedTorqueOptions
+
     def __init__(self, **kwargs: Any) -> None:
         self._logged: tuple[str, str] = ("", "")  # phase and reason
         self._answer: ControllerAnswer | None = None  # the last one
-        super().__init__("computed_torque", SETTINGS, **kwargs)
+        super().__init__("computed_torque", ComputedTorqueParameters, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands")
         self._errors = JointMotions(self, "~/tracking_error")
@@ -113,10 +119,6 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             self._watch()
 
     # Configuration.
-
-    def read_options(self, values: Mapping[str, Any]) -> ComputedTorqueOptions:
-        """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return ComputedTorqueOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ComputedTorqueCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
@@ -229,7 +231,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
         core = self.core
         if core is None:
             return
-        silence = core.goals.active and self.stream.silence(core.options.silence)
+        silence = core.goals.active and self.stream.silence(core.options.silence_timeout)
         if silence:
             core.give_up(silence)
         self._go_on(core)

@@ -40,7 +40,7 @@ def make_setpoint(core: ComputedTorqueCore, answer: ControllerAnswer) -> Setpoin
         effort = core.drive_effort(desired.velocity, effort) + desired.effort - answer.wrench
         if not np.isfinite(effort).all():
             raise MessageError("not finite", "the desired motion takes efforts that are not finite")
-        if options.saturate:
+        if options.saturate_efforts:
             effort = np.clip(effort, -core.limit, core.limit)
         if options.driver_compensates_gravity:
             effort = effort - core.gravity(answer.position)

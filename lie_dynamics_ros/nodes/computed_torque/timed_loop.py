@@ -84,7 +84,7 @@ class TimedLoop(RobotCore):
         drives = self._laws.drives
         self._floored = np.zeros(self.model.nv, dtype=bool) if drives is None else drives.state.found.copy()
         floor = FLOOR * np.where(self._floored, self._scale, 0.0)
-        gains = make_gains(self._numbers, options.tool, told, self._scale, floor, period, delay, pole, usual)
+        gains = make_gains(self._numbers, options, told, self._scale, floor, period, delay, pole, usual)
         self._unlowered = gains
         self._laws.set_gains(lowered(gains, self._watch.factor))
         self._find_lead()

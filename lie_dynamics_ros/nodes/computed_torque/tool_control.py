@@ -98,13 +98,13 @@ class ToolControl:
         usual: str,
         friction: JointFriction | None,
     ) -> None:
-        options.check(model)
+        options.check_model(model)
         self.model, self.options, self._limit = model, options, limit
-        self.frame = options.frame or usual
+        self.frame = options.tool_link or usual
         frames = model.frames.items()  # a root link "world" is the world, and links fixed to it may lie elsewhere
         roots = (name for name, found in frames if found.body < 0 and np.array_equal(found.placement, np.eye(4)))
         self.base = next((name for name in roots if name != "world"), "world")
-        self._axes: Literal["body", "world"] = "world" if options.axes == AXES[0] else "body"
+        self._axes: Literal["body", "world"] = "world" if options.tool_axes == AXES[0] else "body"
         self.reference: PoseReference | None = None
         self._posture = np.array(options.posture) if len(options.posture) > 1 else None  # None: the next position
         self._target: Array | None = None  # where the tool is wanted at the last state
@@ -194,7 +194,7 @@ class ToolControl:
             )
         rates = twist if base is None else np.concatenate([base[:3, :3] @ twist[:3], base[:3, :3] @ twist[3:]])
         since = stamp - self._told
-        known = self._told and in_tool == self._in_tool and 0 < since <= (self.options.target_timeout or since)
+        known = self._told and in_tool == self._in_tool and 0 < since <= (1e9 * self.options.target_timeout or since)
         self._change = (rates - self._rates) / (since * 1e-9) if known else np.zeros(6)
         self._rates, self._in_tool, self._told, self._since = rates, in_tool, stamp, min(stamp, now)
 
@@ -227,7 +227,7 @@ class ToolControl:
     def _advance(self, reference: PoseReference, pose: Array, stamp: int, period: float) -> None:
         timeout = self.options.target_timeout
         rates, change = self._rates, self._change
-        if timeout and stamp - self._since > timeout:
+        if timeout and stamp - self._since > 1e9 * timeout:
             rates = change = np.zeros(6)
         elif self._in_tool:
             R = reference.pose[:3, :3]
@@ -235,7 +235,7 @@ class ToolControl:
         since, moved = period, bool(rates.any())
         if self._new is not None:
             begun, self._target = self._new
-            since = min(max(0.0, (stamp - begun) * 1e-9), (timeout * 1e-9) or math.inf)
+            since = min(max(0.0, (stamp - begun) * 1e-9), timeout or math.inf)
             self._new, moved = None, True
         if self._target is not None and moved:
             target = np.array(self._target)
@@ -279,7 +279,7 @@ class ToolControl:
     def torque(self, mode: str, reference: PoseReference, q: Array, qd: Array, gains: Gains) -> TaskTorque:
         """Return the output of a mode at a reference, within no limits of joints; raises LieDynamicsError."""
         g, options, M = gains.tool, self.options, mass_matrix(self.model, q)
-        stiffness, ratio, _ = options.numbers
+        stiffness, ratio, _ = options.axis_numbers
         if self._posture is None:
             self._posture = np.array(q)
         posture = self._posture + self._turns.between(self._posture, q) if self._turns.any else self._posture
@@ -351,7 +351,7 @@ class ToolControl:
         turn = self.reference.pose[:3, :3] if self._axes == "world" else np.eye(3)
         yields = np.linalg.pinv(self._task.spring, hermitian=True)
         along = np.concatenate([np.diagonal(turn @ yields[k : k + 3, k : k + 3] @ turn.T) for k in (0, 3)])
-        return np.asarray(np.minimum(1.0, 1.0 / (self.options.numbers[0] * along)))
+        return np.asarray(np.minimum(1.0, 1.0 / (self.options.axis_numbers[0] * along)))
 
     def loop(self, mode: str, q: Array, gains: Gains) -> tuple[Array, Array]:
         """Return Kp and Kd (n, n) of the loop around a pose at rest."""

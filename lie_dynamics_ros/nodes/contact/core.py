@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import MessageError, ParameterError, RequestError
 from ...core.frames import last_link
+from ...core.parameters import parameter, per_joint
 from ...core.robot_core import RobotCore
-from ...core.robot_options import Payload, RobotOptions
+from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState, pushes
-from ...core.setting import Setting, per_joint
 from ...lie_dynamics import InputError, JointFriction, Model, gravity_force, jacobian
 from ...lie_dynamics.control import SampleTimes, velocity_noise
 from ...lie_dynamics.control.position_steps import PositionSteps
@@ -24,92 +22,65 @@ from ...lie_dynamics.identification import PayloadEstimate, identify_payload
 
 # Parameters, besides those of all robots.
 
-CONTACT_SETTINGS = (
-    Setting("contact_frame", "", "Link or frame at which wrenches are published. Empty: the last link."),
-    Setting("contact_moment", False, "Whether contacts exert moments at that frame; else forces alone."),
-    Setting(
-        "largest_deviation",
+@dataclass(frozen=True)
+class ContactOptions(RobotOptions):
+    """Parameters of contacts, besides those of all robots."""
+
+    contact_frame: str = parameter("", "Link or frame at which wrenches are published. Empty: the last link.")
+    contact_moment: bool = parameter(False, "Whether contacts exert moments at that frame; else forces alone.")
+    largest_deviation: float = parameter(
         20.0,
         "Directions whose wrench is known less well than this are published as not felt [N]; moments over 0.1 m.",
-        low=1e-3,
-        high=1e6,
-    ),
-    Setting("false_alarms", 0.01, "Largest rate of false alarms, for normal noise [1/h].", low=1e-9, high=1e6),
-    Setting("averaging", 0.035, "Time that torques and wrenches are means of [s].", low=1e-3, high=10.0),
-    Setting("release", 0.1, "How long nothing is felt before a contact has ended [s].", high=60.0),
-    Setting(
-        "noise_time",
-        5.0,
-        "How long the noise of a robot at rest is measured before anything is published [s].",
-        low=0.2,
-        high=600.0,
-    ),
-    Setting(
-        "velocity_noise",
-        0.0,
-        "Standard deviation of measured velocities; 0 has the noise measured [rad/s, m/s].",
-        high=10.0,
-    ),
-    Setting("effort_noise", 0.0, "The same of efforts; set with velocity_noise [N m, N].", high=1000.0),
-    per_joint(
-        "offset_error",
-        0.0,
-        "What is not known of constant torques, as a standard deviation [N m, N].",
-        high=1e6,
-    ),
-    per_joint("friction_error", 0.0, "What is not known of dry friction, as a standard deviation [N m, N].", high=1e6),
-    Setting("drift_time", 600.0, "Time in which these two change [s].", low=1.0, high=1e6),
-    Setting("model_error", 0.0, "Part of the efforts that the model misses [1].", high=10.0),
-    Setting("effort_delay", 0.0, "How much older efforts are than the states that hold them [s].", high=0.1),
-    Setting(
-        "efforts_are",
+        low=1e-3, high=1e6,
+    )
+    false_alarms: float = parameter(0.01, "Largest rate of false alarms, for normal noise [1/h].", low=1e-9, high=1e6)
+    averaging: float = parameter(0.035, "Time that torques and wrenches are means of [s].", low=1e-3, high=10.0)
+    release: float = parameter(0.1, "How long nothing is felt before a contact has ended [s].", high=60.0)
+    noise_time: float = parameter(
+        5.0, "How long the noise of a robot at rest is measured before anything is published [s].", low=0.2, high=600.0
+    )
+    velocity_noise: float = parameter(
+        0.0, "Standard deviation of measured velocities; 0 has the noise measured [rad/s, m/s].", high=10.0
+    )
+    effort_noise: float = parameter(0.0, "The same of efforts; set with velocity_noise [N m, N].", high=1000.0)
+    offset_error: tuple[float, ...] = per_joint(
+        0.0, "What is not known of constant torques, as a standard deviation [N m, N].", high=1e6
+    )
+    friction_error: tuple[float, ...] = per_joint(
+        0.0, "What is not known of dry friction, as a standard deviation [N m, N].", high=1e6
+    )
+    drift_time: float = parameter(600.0, "Time in which these two change [s].", low=1.0, high=1e6)
+    model_error: float = parameter(0.0, "Part of the efforts that the model misses [1].", high=10.0)
+    effort_delay: float = parameter(0.0, "How much older efforts are than the states that hold them [s].", high=0.1)
+    efforts_are: str = parameter(
         "measured",
         "Efforts in joint states: measured at the state, or commands, held over the period before it.",
         choices=("measured", "held"),
-    ),
-    Setting("driver_compensates_gravity", False, "Efforts in joint states are without those against gravity."),
-)
+    )
+    driver_compensates_gravity: bool = parameter(False, "Efforts in joint states are without those against gravity.")
 
-
-@dataclass(frozen=True)
-class ContactOptions(RobotOptions):
-    """Options that may change at run time; see `CONTACT_SETTINGS`.
-
-    Attributes
-    ----------
-    frame : str
-    moment, held, weightless : bool
-    limit, noise_time, velocity_noise, effort_noise : float
-    observer : tuple
-        Settings of `ContactObserver` by name, as pairs.
-    """
-
-    frame: str
-    moment: bool
-    held: bool
-    weightless: bool
-    limit: float
-    noise_time: float
-    velocity_noise: float
-    effort_noise: float
-    observer: tuple[tuple[str, Any], ...]
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that parameter values stand for; raises ParameterError."""
-        if (values["velocity_noise"] > 0.0) != (values["effort_noise"] > 0.0):
+    def check(self) -> None:
+        """Check values against each other; raises ParameterError."""
+        super().check()
+        if (self.velocity_noise > 0.0) != (self.effort_noise > 0.0):
             raise ParameterError("velocity_noise and effort_noise: expected both, or both 0 to have noise measured")
-        numbers = ("false_alarms", "averaging", "release", "drift_time", "model_error", "effort_delay")
-        return {
-            **super().read(values),
-            "frame": values["contact_frame"].removeprefix("/"),
-            "moment": values["contact_moment"],
-            "held": values["efforts_are"] == "held",
-            "weightless": values["driver_compensates_gravity"],
-            "limit": values["largest_deviation"],
-            "observer": tuple((name, values[name]) for name in numbers)
-            + tuple((name, tuple(values[name])) for name in ("offset_error", "friction_error")),
-        }
+
+    def observer(self, model: Model, noise: SensorNoise, friction: JointFriction | None) -> ContactObserver:
+        """Return what observes contacts of a model by these parameters."""
+        return ContactObserver(
+            model,
+            noise,
+            friction=friction,
+            held=self.efforts_are == "held",
+            false_alarms=self.false_alarms,
+            averaging=self.averaging,
+            release=self.release,
+            drift_time=self.drift_time,
+            model_error=self.model_error,
+            effort_delay=self.effort_delay,
+            offset_error=np.array(self.offset_error),
+            friction_error=np.array(self.friction_error),
+        )
 
 
 # A payload from two motions, without and with it.
@@ -204,7 +175,7 @@ def find_payload(model: Model, options: ContactOptions, motions: tuple[Motion, M
     LieDynamicsError
         Where they do not determine a payload.
     """
-    empty = replace(options, payload=Payload("", 0.0, (0.0, 0.0, 0.0), (0.0,) * 6))
+    empty = replace(options, payload_mass=0.0)
     return identify_payload(empty.apply(model), *motions, frame)
 
 
@@ -236,9 +207,8 @@ class ContactAnswer:
     def wrench(self) -> ContactWrench:
         """At `frame`, and in its axes: found when it is requested, which costs as much as all else."""
         found, options = self.found, self.options
-        return contact_wrench(
-            self.model, found.q, self.frame, found.torque, found.covariance, options.moment, options.limit
-        )
+        moment, largest = options.contact_moment, options.largest_deviation
+        return contact_wrench(self.model, found.q, self.frame, found.torque, found.covariance, moment, largest)
 
 
 class ContactCore(RobotCore):
@@ -265,7 +235,7 @@ class ContactCore(RobotCore):
         self.noise: SensorNoise | None = None
         self.observer: ContactObserver | None = None
         self.recorder = PayloadRecorder()
-        self.frame = options.frame
+        self.frame = options.contact_frame.removeprefix("/")
         self.touching, self.problem, self.evidence = False, "", 0.0
         self._times = SampleTimes()
         self._last: int | None = None  # stamp of the last state [ns]
@@ -286,7 +256,7 @@ class ContactCore(RobotCore):
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
         super().set_options(options)
         self._rest = []
-        self.frame = options.frame or self.model.body_names[last_link(self.model)]
+        self.frame = options.contact_frame.removeprefix("/") or self.model.body_names[last_link(self.model)]
         try:
             jacobian(self.dynamics, self.model.neutral(), self.frame)
             trial = self._observe(SensorNoise.white(self.dynamics, 1.0, 1.0, FIRST_PERIOD))
@@ -306,8 +276,7 @@ class ContactCore(RobotCore):
 
     def _observe(self, noise: SensorNoise) -> ContactObserver:
         options, self._stepped = self.options, True
-        given = {name: np.array(value) if isinstance(value, tuple) else value for name, value in options.observer}
-        return ContactObserver(self.dynamics, noise, friction=self.friction, held=options.held, **given)
+        return options.observer(self.dynamics, noise, self.friction)
 
     def turn_gravity(self, gravity: Array) -> None:
         """Go on under another gravity (3,), see `RobotCore` [m/s^2]."""
@@ -348,7 +317,7 @@ class ContactCore(RobotCore):
         effort = state.effort
         if state.wrenches is not None or state.push is not None:
             effort = effort + pushes(self.dynamics, state, state.wrenches)
-        if self.options.weightless:
+        if self.options.driver_compensates_gravity:
             effort = effort + gravity_force(self.dynamics, position)
         self.recorder.add(stamp, position, effort)
         if period > 0.0:

@@ -6,7 +6,8 @@ See doc/nodes/contact.md for topics, services, parameters, units, frames and sig
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -19,7 +20,7 @@ from std_srvs.srv import SetBool, Trigger
 from ...core.errors import NodeError, RequestError, reason_of
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.identification import PayloadEstimate
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -27,7 +28,6 @@ from ...ros.outputs.joint_outputs import JointEfforts, JointOutput
 from ...ros.outputs.output import StateReports, WrenchOutput
 from ...ros.wire import qos
 from .core import (
-    CONTACT_SETTINGS,
     ContactAnswer,
     ContactCore,
     ContactOptions,
@@ -81,7 +81,7 @@ class PayloadServices:
     def _identify(self) -> str:
         """Find the payload from the recordings; beside the executor."""
         core = self._node.require_core()
-        frame = core.options.payload.frame or core.frame
+        frame = core.options.payload_link or core.frame
         found = find_payload(core.model, core.options, core.recorder.motions(), frame)
         self._waiting = found
         return found.report()
@@ -116,14 +116,21 @@ class PayloadServices:
         self._found.publish(message)
 
 
-SETTINGS = (*ROBOT_SETTINGS, *CONTACT_SETTINGS)
+@dataclass(frozen=True)
+class ContactParameters(ContactOptions, TreeNodeParameters):
+    """Parameters of the node."""
+
+
+SETTINGS = ContactParameters.settings()
 
 
 class ContactNode(RobotNode[ContactCore]):
     """Joint states with efforts in, contacts out."""
 
+    OPTIONS = ContactOptions
+
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("contact", SETTINGS, **kwargs)
+        super().__init__("contact", ContactParameters, **kwargs)
         self._told: bool | None = None
         self._contacts = 0
         self._efforts = JointEfforts(self, "~/external_efforts")
@@ -136,10 +143,6 @@ class ContactNode(RobotNode[ContactCore]):
         PayloadServices(self)
 
     # Configuration.
-
-    def read_options(self, values: Mapping[str, Any]) -> ContactOptions:
-        """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return ContactOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ContactCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
-from ...core.errors import MessageError, ParameterError
+from ...core.errors import MessageError
 from ...core.expiring_values import ExpiringValue
+from ...core.parameters import parameter
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import DynamicsAnswer, RobotState, pushes
@@ -24,24 +23,23 @@ UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")
 
 @dataclass(frozen=True)
 class HybridDynamicsOptions(RobotOptions):
-    """Options that may change at run time; see the parameters of the node."""
+    """Parameters of the core."""
 
-    unnamed: str
-    saturate: bool
-    free_base: bool
-    command_timeout: int  # [ns]
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that parameter values stand for; raises ParameterError."""
-        if values["free_base"] and values["base_motion"] != "odometry":
-            raise ParameterError(f"free_base with base_motion {values['base_motion']!r}; expected 'odometry'")
-        return {
-            **super().read(values),
-            "unnamed": values["unnamed_joints"],
-            "saturate": values["saturate_efforts"],
-            "command_timeout": round(values["command_timeout"] * 1e9),
-        }
+    unnamed_joints: str = parameter(
+        UNNAMED[0],
+        "The input of joints that the command does not name, and of all without a command: no effort, the effort in "
+        "the joint states, or no acceleration.",
+        choices=UNNAMED,
+    )
+    saturate_efforts: bool = parameter(
+        True, "Limit efforts to the effort limits of the URDF; accelerations are those of the limited efforts."
+    )
+    free_base: bool = parameter(
+        False,
+        "With base_motion odometry: only external wrenches push the root link, whose acceleration is answered; "
+        "otherwise its acceleration is given, and the wrench is answered.",
+    )
+    command_timeout: float = parameter(0.5, "Commands older than this count as none [s]. 0: no limit.", high=3600.0)
 
 
 @dataclass(eq=False, slots=True)
@@ -93,7 +91,7 @@ class HybridDynamicsCore(RobotCore):
     @property
     def uses_effort(self) -> bool:
         """Whether states need measured efforts."""
-        return self.options.unnamed == "measured_effort"
+        return self.options.unnamed_joints == "measured_effort"
 
     def set_options(self, options: HybridDynamicsOptions) -> None:
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
@@ -146,14 +144,14 @@ class HybridDynamicsCore(RobotCore):
             wrench_effort=pushes(model, state, state.wrenches),
             gravity_effort=gravity_force(model, state.position),
             effort_before_limits=before,
-            limited=self.options.saturate and bool((np.abs(before) > self.limit).any()),
+            limited=self.options.saturate_efforts and bool((np.abs(before) > self.limit).any()),
             acceleration=answer.acceleration,
             effort=answer.effort,
         )
 
     def _complete(self, state: RobotState) -> tuple[NDArray[np.bool_], Array]:
         """Return which accelerations are prescribed, and the input, also of the joints that are not named."""
-        unnamed = self.options.unnamed
+        unnamed = self.options.unnamed_joints
         command = self.command.at(state.arrival, self.options.command_timeout)
         measured = self.zero if state.effort is None else state.effort
         if command is None:
@@ -189,7 +187,7 @@ class HybridDynamicsCore(RobotCore):
     def _within_limits(
         self, state: RobotState, input_: Array, prescribed: NDArray[np.bool_]
     ) -> tuple[Array, Array, Array | None]:
-        saturate, effort = self.options.saturate, input_
+        saturate, effort = self.options.saturate_efforts, input_
         # Each round gives at least one joint its limit for an effort, so there are at most as many as joints.
         while True:
             accelerations, efforts, root = self._solve(state, input_, effort, prescribed)

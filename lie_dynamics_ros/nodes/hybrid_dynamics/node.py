@@ -6,7 +6,8 @@ See doc/nodes/hybrid_dynamics.md for topics, services, parameters, units, frames
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,12 @@ from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory
 
 from ...core.commands import HybridCommand
+from ...core.errors import ParameterError
 from ...core.joint_mapping import JointMapping
-from ...core.robot_options import RobotOptions
 from ...core.robot_state import DynamicsAnswer
-from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -28,37 +28,30 @@ from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, Joi
 from ...ros.outputs.output import BaseAcceleration, StateReports, WrenchOutput
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.compatibility import interfaces
-from .core import UNNAMED, HybridAnswer, HybridDynamicsCore, HybridDynamicsOptions
+from .core import HybridAnswer, HybridDynamicsCore, HybridDynamicsOptions
 
-SETTINGS = (
-    *ROBOT_SETTINGS,
-    Setting(
-        "unnamed_joints",
-        UNNAMED[0],
-        "The input of joints that the command does not name, and of all without a command: "
-        "no effort, the effort in the joint states, or no acceleration.",
-        choices=UNNAMED,
-    ),
-    Setting(
-        "saturate_efforts",
-        True,
-        "Limit efforts to the effort limits of the URDF; accelerations are those of the limited efforts.",
-    ),
-    Setting(
-        "free_base",
-        False,
-        "With base_motion odometry: only external wrenches push the root link, whose acceleration is answered; "
-        "otherwise its acceleration is given, and the wrench is answered.",
-    ),
-    Setting("command_timeout", 0.5, "Commands older than this count as none [s]. 0: no limit.", high=3600.0),
-)
+
+@dataclass(frozen=True)
+class HybridDynamicsParameters(HybridDynamicsOptions, TreeNodeParameters):
+    """Parameters of the node."""
+
+    def check(self) -> None:
+        """Check values against each other; raises ParameterError."""
+        super().check()
+        if self.free_base and self.base_motion != "odometry":
+            raise ParameterError(f"free_base with base_motion {self.base_motion!r}; expected 'odometry'")
+
+
+SETTINGS = HybridDynamicsParameters.settings()
 
 
 class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
     """Joint states and a command in, joint accelerations and efforts out."""
 
+    OPTIONS = HybridDynamicsOptions
+
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("hybrid_dynamics", SETTINGS, **kwargs)
+        super().__init__("hybrid_dynamics", HybridDynamicsParameters, **kwargs)
         self._accelerations = JointAccelerations(self, "~/joint_accelerations")
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._base_outputs: tuple[WrenchOutput, BaseAcceleration] | None = None
@@ -72,10 +65,6 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         DynamicsServices(self).offer("hybrid_dynamics", "forward_dynamics", "dynamics_derivatives")
 
     # Configuration.
-
-    def read_options(self, values: Mapping[str, Any]) -> RobotOptions:
-        """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return HybridDynamicsOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> HybridDynamicsCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
@@ -135,7 +124,7 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         names = [name for name, is_named in zip(core.model.joint_names, named, strict=False) if is_named]
         report.values["commanded joints"] = ", ".join(names) or "none"
         if self.answering is not None and core.command.is_stale(now, options.command_timeout):
-            report.add(diagnostics.WARN, f"the command is stale; joints are taken as unnamed: {options.unnamed}")
+            report.add(diagnostics.WARN, f"the command is stale; joints are taken as unnamed: {options.unnamed_joints}")
 
 
 def main(args: Sequence[str] | None = None) -> int:

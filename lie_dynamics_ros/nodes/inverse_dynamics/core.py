@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError, ParameterError
 from ...core.expiring_values import ExpiringValue
+from ...core.parameters import parameter
 from ...core.robot_core import BRAKING_RATE, RobotCore
-from ...core.robot_options import RobotOptions
+from ...core.robot_options import EffortParameters, RobotOptions
 from ...core.robot_state import DynamicsAnswer, RobotState, pushes
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.control.kernels.signals import within
 
 
 @dataclass(frozen=True)
-class InverseDynamicsOptions(RobotOptions):
-    """Options that may change at run time; see the parameters of the node."""
+class InverseDynamicsOptions(EffortParameters, RobotOptions):
+    """Parameters of the core."""
 
-    gravity_only: bool
-    driver_compensates_gravity: bool
-    saturate: bool
-    acceleration_timeout: int  # [ns]
+    gravity_only: bool = parameter(
+        False, "Answer with the efforts that hold the robot against gravity, and nothing else."
+    )
+    acceleration_timeout: float = parameter(
+        0.5, "Desired accelerations older than this count as zero [s]. 0: no limit.", high=3600.0
+    )
 
-    @classmethod
-    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that parameter values stand for; raises ParameterError."""
-        if values["gravity_only"] and values["driver_compensates_gravity"]:
+    def check(self) -> None:
+        """Check values against each other; raises ParameterError."""
+        super().check()
+        if self.gravity_only and self.driver_compensates_gravity:
             raise ParameterError("gravity_only and driver_compensates_gravity together would leave nothing to publish")
-        return {
-            **super().read(values),
-            "saturate": values["saturate_efforts"],
-            "acceleration_timeout": round(values["acceleration_timeout"] * 1e9),
-        }
 
 
 @dataclass(eq=False, slots=True)
@@ -125,7 +121,7 @@ class InverseDynamicsCore(RobotCore):
                 load = effort if gravity is None else effort + gravity
                 rub = self.friction.force(state.velocity if velocity is None else velocity, load)
                 effort = effort + rub
-        if within(effort, self.limit) != 1 or (options.driver_compensates_gravity and options.saturate):
+        if within(effort, self.limit) != 1 or (options.driver_compensates_gravity and options.saturate_efforts):
             effort, gravity = self._limited(effort, state.position, gravity)
         return EffortAnswer(state, acceleration, effort, gravity, rub)
 
@@ -160,7 +156,7 @@ class InverseDynamicsCore(RobotCore):
             wrench_effort=pushed,
             gravity_effort=gravity,
             effort_before_limits=before,
-            limited=options.saturate and bool((np.abs(before) > self.limit).any()),
+            limited=options.saturate_efforts and bool((np.abs(before) > self.limit).any()),
             acceleration=acceleration,
             effort=answer.effort + gravity if options.driver_compensates_gravity else answer.effort,
         )
@@ -169,7 +165,7 @@ class InverseDynamicsCore(RobotCore):
         """Refuse efforts that are not finite; limit the sum of the others and of what the driver adds to them."""
         if not all_finite(efforts):
             raise MessageError("not finite", "the state leads to efforts that are not finite")
-        if not self.options.saturate:
+        if not self.options.saturate_efforts:
             return efforts, gravity
         total = efforts
         if self.options.driver_compensates_gravity:

@@ -6,18 +6,18 @@ See doc/nodes/inverse_dynamics.md for topics, services, parameters, units, frame
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...core.joint_mapping import JointMatch
-from ...core.robot_options import EFFORT_SETTINGS, RobotOptions
+from ...core.parameters import parameter
 from ...core.robot_state import DynamicsAnswer
-from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -27,26 +27,25 @@ from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.messages import first_point, read_rates
 from .core import EffortAnswer, InverseDynamicsCore, InverseDynamicsOptions
 
-SETTINGS = (
-    *ROBOT_SETTINGS,
-    Setting("gravity_only", False, "Answer with the efforts that hold the robot against gravity, and nothing else."),
-    *EFFORT_SETTINGS,
-    Setting(
-        "acceleration_timeout",
-        0.5,
-        "Desired accelerations older than this count as zero [s]. 0: no limit.",
-        high=3600.0,
-    ),
-    Setting("publish_commands", False, "Publish ~/commands as well.", "at start"),
-    Setting("publish_gravity_efforts", False, "Publish ~/gravity_efforts as well.", "at start"),
-)
+
+@dataclass(frozen=True)
+class InverseDynamicsParameters(InverseDynamicsOptions, TreeNodeParameters):
+    """Parameters of the node."""
+
+    publish_commands: bool = parameter(False, "Publish ~/commands as well.", "at start")
+    publish_gravity_efforts: bool = parameter(False, "Publish ~/gravity_efforts as well.", "at start")
+
+
+SETTINGS = InverseDynamicsParameters.settings()
 
 
 class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
     """Joint states in, joint efforts out."""
 
+    OPTIONS = InverseDynamicsOptions
+
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("inverse_dynamics", SETTINGS, **kwargs)
+        super().__init__("inverse_dynamics", InverseDynamicsParameters, **kwargs)
         self._efforts = JointEfforts(self, "~/joint_efforts")
         self._commands = EffortCommands(self, "~/commands") if self.settings["publish_commands"] else None
         self._gravity_efforts: JointEfforts | None = None
@@ -59,10 +58,6 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         DynamicsServices(self).offer("inverse_dynamics", "mass_matrix", "bias_force", "dynamics_derivatives")
 
     # Configuration.
-
-    def read_options(self, values: Mapping[str, Any]) -> RobotOptions:
-        """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return InverseDynamicsOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> InverseDynamicsCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...core.commands import ACCELERATION, EFFORT, HOLD, POSITION, JointCommand
 from ...core.errors import ParameterError
+from ...core.parameters import parameter, per_joint
 from ...core.robot_options import RobotOptions
 from ...core.turns import TURN, Turns
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
@@ -111,30 +111,26 @@ NAMES = ("hold", "effort", "acceleration", "position")
 
 @dataclass(frozen=True)
 class SimulationOptions(RobotOptions):
-    """Options that may change at run time; see the parameters of the node."""
+    """Parameters of the robot and of what measures it, which may change at run time."""
 
-    extra_damping: tuple[float, ...]
-    extra_friction: tuple[float, ...]
-    stops: bool
-    saturate: bool
-    position_bandwidth: float
-    position_noise: float
-    wrap_positions: bool
-    velocity_noise: float
+    extra_damping: tuple[float, ...] = per_joint(0.0, "Damping beside that of the URDF [N m s/rad, N s/m].", high=1e6)
+    extra_friction: tuple[float, ...] = per_joint(0.0, "Dry friction beside that of the URDF [N m, N].", high=1e6)
+    stops: bool = parameter(True, "Stops at the position limits of the URDF.")
+    saturate_efforts: bool = parameter(True, "Limit commanded efforts to the effort limits of the URDF.")
+    position_bandwidth: float = parameter(
+        50.0, "Of joints under position commands, and of brakes [rad/s].", low=0.1, high=10_000.0
+    )
+    position_noise: float = parameter(0.0, "Standard deviation of measured positions [rad, m].", high=10.0)
+    velocity_noise: float = parameter(0.0, "Standard deviation of measured velocities [rad/s, m/s].", high=100.0)
+    wrap_positions: bool = parameter(False, "Report joints without end from -pi to pi, as many drivers do.")
 
-    @classmethod
-    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that parameter values stand for; raises ParameterError."""
-        extra = {}
+    def check(self) -> None:
+        """Check values against each other; raises ParameterError."""
+        super().check()
         for name in ("extra_damping", "extra_friction"):
-            extra[name] = tuple(values[name])
-            if not extra[name] or any(x < 0.0 for x in extra[name]):
-                raise ParameterError(f"{name} is {list(extra[name])}; expected numbers that are not negative")
-        return {
-            **super().read(values),
-            **extra,
-            "saturate": values["saturate_efforts"],
-        }
+            numbers = getattr(self, name)
+            if not numbers or any(x < 0.0 for x in numbers):
+                raise ParameterError(f"{name} is {list(numbers)}; expected numbers that are not negative")
 
     def apply(self, model: Model) -> Model:
         """Return the model with all this included but losses; raises ParameterError where that cannot be."""
@@ -144,11 +140,13 @@ class SimulationOptions(RobotOptions):
                     f"{name} has {len(getattr(self, name))} entries; expected 1 or {model.nv}, one for each joint"
                 )
         model = self.with_rotors(model).with_joint_terms(armature=True, springs=True)
-        return self.payload.put_on(model).with_gravity(self.gravity)
+        return self.with_payload(model).with_gravity(self.gravity)
 
     def physics(self, model: Model, friction: JointFriction | None) -> JointPhysics:
         """Return what the joints do besides moving."""
-        found = JointPhysics.from_model(model, damping=self.damping, friction=self.friction, stops=self.stops)
+        found = JointPhysics.from_model(
+            model, damping=self.include_damping, friction=self.include_friction, stops=self.stops
+        )
         return found.changed(
             damping=found.damping + np.array(self.extra_damping),
             friction=found.friction + np.array(self.extra_friction),
@@ -304,7 +302,7 @@ class RobotSimulation:
         _, self.effort = self._simulator.advance(tau, qdd=qdd, prescribed=prescribed)
 
     def _limited(self, tau: Array) -> Array:
-        if not self.options.saturate:
+        if not self.options.saturate_efforts:
             return tau
         over = np.abs(tau) > self.limit
         if not over.any():

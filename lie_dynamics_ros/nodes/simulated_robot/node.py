@@ -21,14 +21,12 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ...core.commands import JointCommand
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
-from ...core.robot_options import MODEL_SETTINGS
-from ...core.setting import Setting, per_joint
+from ...core.parameters import parameter, per_joint
 from ...lie_dynamics import LieDynamicsError
 from ...ros.inputs.commands import read_effort_array, read_named_efforts, read_point
-from ...ros.model.model_loading import MODEL_SOURCE_SETTINGS, load_friction, load_model
+from ...ros.model.model_loading import ModelSourceParameters, load_friction, load_model
 from ...ros.model.robot_description import read_description
-from ...ros.node.managed_node import ManagedNode, Ticker
-from ...ros.node.process import AS_STARTED
+from ...ros.node.managed_node import BackgroundNodeParameters, ManagedNode, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -39,79 +37,64 @@ from .core import NAMES, RobotSimulation, SimulationOptions, SineMotion, steps_o
 
 SIMULATION_MODES = ("motion", "dynamics")
 STARTS = ("middle", "initial_position")
-SETTINGS = (
-    AS_STARTED,
-    Setting(
-        "robot_description",
+
+
+@dataclass(frozen=True)
+class SimulatedRobotParameters(SimulationOptions, ModelSourceParameters, BackgroundNodeParameters):
+    """Parameters of the node."""
+
+    robot_description: str = parameter(
         "package://lie_dynamics_ros/urdf/panda_arm.urdf",
         "The robot: URDF text, a file path, file:///path or package://name/path.",
         "while unconfigured",
-    ),
-    *MODEL_SOURCE_SETTINGS,
-    Setting(
-        "mode",
+    )
+    mode: str = parameter(
         SIMULATION_MODES[0],
         "A motion that depends on time alone, or the dynamics of a robot that obeys commands.",
         "while unconfigured",
         choices=SIMULATION_MODES,
-    ),
-    Setting("rate", 500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0),
-    Setting("frequency", 0.2, "Frequency of the motion [Hz].", "while unconfigured", low=0.001, high=10.0),
-    Setting("substeps", 2, "Steps of the simulation for each joint state.", "while unconfigured", low=1, high=1000),
-    Setting(
-        "start",
+    )
+    rate: float = parameter(500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0)
+    frequency: float = parameter(0.2, "Frequency of the motion [Hz].", "while unconfigured", low=0.001, high=10.0)
+    substeps: int = parameter(
+        2, "Steps of the simulation for each joint state.", "while unconfigured", low=1, high=1000
+    )
+    start: str = parameter(
         STARTS[0],
         "Where the simulated robot starts: in the middle of its ranges, or at initial_position.",
         "while unconfigured",
         choices=STARTS,
-    ),
-    per_joint("initial_position", 0.0, "[rad, m].", "while unconfigured", low=-1e6, high=1e6),
-    Setting("seed", 0, "Of the noise.", "while unconfigured", high=2**31 - 1),
-    Setting("publish_clock", False, "Publish simulated time on /clock, and stamp states with it.", "at start"),
-    Setting(
-        "real_time_factor",
+    )
+    initial_position: tuple[float, ...] = per_joint(0.0, "[rad, m].", "while unconfigured", low=-1e6, high=1e6)
+    seed: int = parameter(0, "Of the noise.", "while unconfigured", high=2**31 - 1)
+    publish_clock: bool = parameter(False, "Publish simulated time on /clock, and stamp states with it.", "at start")
+    real_time_factor: float = parameter(
         1.0,
         "Simulated seconds per second; other than 1 only with publish_clock.",
         "while unconfigured",
         low=0.01,
         high=100.0,
-    ),
-    Setting(
-        "lock_step",
+    )
+    lock_step: bool = parameter(
         False,
         "Wait after each state for the command that answers it, once there was one; only with publish_clock. Exact "
         "with ~/joint_efforts, whose time stamp is that of the state they answer.",
         "while unconfigured",
-    ),
-    *MODEL_SETTINGS,
-    per_joint("extra_damping", 0.0, "Damping beside that of the URDF [N m s/rad, N s/m].", high=1e6),
-    per_joint("extra_friction", 0.0, "Dry friction beside that of the URDF [N m, N].", high=1e6),
-    Setting("stops", True, "Stops at the position limits of the URDF."),
-    Setting("saturate_efforts", True, "Limit commanded efforts to the effort limits of the URDF."),
-    Setting(
-        "position_bandwidth",
-        50.0,
-        "Of joints under position commands, and of brakes [rad/s].",
-        low=0.1,
-        high=10_000.0,
-    ),
-    Setting("position_noise", 0.0, "Standard deviation of measured positions [rad, m].", high=10.0),
-    Setting("velocity_noise", 0.0, "Standard deviation of measured velocities [rad/s, m/s].", high=100.0),
-    Setting("wrap_positions", False, "Report joints without end from -pi to pi, as many drivers do."),
-    Setting(
-        "command_delay",
+    )
+    command_delay: float = parameter(
         0.0,
         "From a command until it takes effect, whole and half periods of the joint states.",
         "while unconfigured",
         high=10.0,
-    ),
-    Setting(
-        "command_timeout",
+    )
+    command_timeout: float = parameter(
         0.1,
         "Commands older than this, in simulated time, count as none, and brakes hold the robot [s]. 0: no limit.",
         high=3600.0,
-    ),
-)
+    )
+
+
+SETTINGS = SimulatedRobotParameters.settings()
 
 
 # Whether a simulation may go on: in lock step each state waits for the command that answers it.
@@ -250,7 +233,7 @@ class SimulatedRobot(ManagedNode):
         self._messages: _StateMessages | None = None
         self._joints = JointMapping(())
         self._begun = _Beginning(0, 0.0)
-        super().__init__("simulated_robot", SETTINGS, **kwargs)
+        super().__init__("simulated_robot", SimulatedRobotParameters, **kwargs)
         self._states = Output(self, JointState, "joint_states")
         self._points = Output(self, JointTrajectoryPoint, "~/joint_trajectory_point")
         self._description = self.create_publisher(
@@ -272,6 +255,7 @@ class SimulatedRobot(ManagedNode):
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
         """Check parameter values against each other and against the robot; raises ParameterError."""
+        super().check_settings(values)
         options = SimulationOptions.from_values(values)
         if self._simulation is not None:
             options.physics(options.apply(self._simulation.model), None)

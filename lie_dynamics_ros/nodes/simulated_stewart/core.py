@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.leg_state import said
-from ...core.platform_load import read_load
+from ...core.parameters import Parameters, parameter
+from ...core.platform_load import LoadParameters
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import StewartError, StewartTracker
-from ...lie_dynamics.stewart.command import PlatformLoad, leg_forces
+from ...lie_dynamics.stewart.command import leg_forces
 from ...lie_dynamics.stewart.geometry.any_platform import Platform, PointJointed
 
 LONGEST_STEP = 0.1
@@ -25,29 +24,22 @@ LEAST_DETERMINANT = 1e-2
 
 
 @dataclass(frozen=True)
-class MotionOptions:
-    """Motion of the platform.
+class MotionOptions(Parameters):
+    """Motion of the platform on its own: six oscillations within half an octave, followed with a time constant."""
 
-    Attributes
-    ----------
-    translation, rotation : float
-        Largest distance and angle from the home pose along and about each axis, when it moves on its own [m, rad].
-    frequency : float
-        Of the first of six oscillations [Hz]; the others follow within half an octave.
-    response : float
-        Time constant with which the platform follows where it should be [s].
-    """
-
-    translation: float
-    rotation: float
-    frequency: float
-    response: float
-
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> MotionOptions:
-        """Make options of parameter values."""
-        names = ("translation_amplitude", "rotation_amplitude", "frequency", "response_time")
-        return cls(*(values[name] for name in names))
+    translation_amplitude: float = parameter(
+        0.05, "Largest distance from the home pose along each axis, when it moves on its own [m].", high=10.0
+    )
+    rotation_amplitude: float = parameter(
+        0.2, "Largest angle from the home pose about each axis, when it moves on its own [rad].", high=1.5
+    )
+    frequency: float = parameter(0.2, "Frequency of the motion on its own [Hz].", low=0.001, high=10.0)
+    response_time: float = parameter(
+        0.2,
+        "Time constant with which the platform follows a desired pose, or its own motion [s].",
+        low=0.001,
+        high=100.0,
+    )
 
 
 class PlatformMotion:
@@ -101,7 +93,7 @@ class PlatformMotion:
         self._time += step
         target = self._target() if self._goal is None else self._goal
         # The exact solution for a target that stands still during the step.
-        rate = 1.0 / self.options.response
+        rate = 1.0 / self.options.response_time
         gap = self._x - target
         push = (self._v + rate * gap) * step
         decay = math.exp(-rate * step)
@@ -120,8 +112,8 @@ class PlatformMotion:
     def _target(self) -> Array:
         options = self.options
         swing = np.sin(self._octaves * options.frequency * self._time + self._phases)
-        swing[:3] *= options.rotation
-        swing[3:] *= options.translation
+        swing[:3] *= options.rotation_amplitude
+        swing[3:] *= options.translation_amplitude
         return swing
 
     def _placed(self) -> tuple[Array, Array, Array, Array, float]:
@@ -171,38 +163,23 @@ MOST_WAITING = 10_000
 """Commands on their way, at most."""
 
 
-@dataclass(frozen=True, eq=False)
-class ActuatorOptions:
-    """Actuators of the legs.
+@dataclass(frozen=True)
+class ActuatorOptions(LoadParameters):
+    """Actuators of the legs, sliding or rotary, and their load."""
 
-    Attributes
-    ----------
-    max_rate, max_acceleration, max_force : float
-        Of each leg [m/s, m/s^2, N], or motor [rad/s, rad/s^2, N m]; infinite where there is none.
-    backlash : float
-        Way that a motor turns back before its leg follows [m].
-    delay : float
-        From a command to its effect [s].
-    servo_rate : float
-        Share of the distance to its set point that a motor makes good in a second [1/s].
-    load : PlatformLoad
-        Which the forces move.
-    """
-
-    max_rate: float
-    max_acceleration: float
-    max_force: float
-    backlash: float
-    delay: float
-    servo_rate: float
-    load: PlatformLoad
-
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> ActuatorOptions:
-        """Make options of parameter values; raises ParameterError."""
-        limits = (values[name] or math.inf for name in ("max_rate", "max_acceleration", "max_force"))
-        own = (values[name] for name in ("backlash", "delay", "servo_rate"))
-        return cls(*limits, *own, read_load(values))
+    max_rate: float = parameter(0.0, "Of actuators: largest rate of a leg [m/s]; 0.0: no limit.", high=100.0)
+    max_acceleration: float = parameter(
+        0.0, "Of actuators: largest acceleration of a leg [m/s^2]; 0.0: no limit.", high=10_000.0
+    )
+    max_force: float = parameter(0.0, "Of actuators: largest force of a leg [N]; 0.0: no limit.", high=1e9)
+    backlash: float = parameter(0.0, "Of actuators: way that a motor turns back before its leg follows [m].", high=0.1)
+    delay: float = parameter(0.0, "Of actuators: from a set point to its effect [s].", high=1.0)
+    servo_rate: float = parameter(
+        50.0,
+        "Of actuators: share of the distance to its set point that a motor makes good in a second [1/s].",
+        low=0.1,
+        high=500.0,
+    )
 
 
 class LegActuators:
@@ -256,8 +233,9 @@ class LegActuators:
         self._time += h
         # The mean rate of an exponential approach, which is exact for a set point that stands still.
         wish = self._wanted_rates - math.expm1(-options.servo_rate * h) / h * (self._wanted - self.lengths)
-        wish = np.clip(wish, -options.max_rate, options.max_rate)
-        change = np.clip(wish - self.rates, -options.max_acceleration * h, options.max_acceleration * h)
+        fastest, most = options.max_rate or math.inf, h * (options.max_acceleration or math.inf)
+        wish = np.clip(wish, -fastest, fastest)
+        change = np.clip(wish - self.rates, -most, most)
         rates = self.rates + change
         self._stall(rates, change / h)
         lengths = self.lengths + h * rates
@@ -280,7 +258,7 @@ class LegActuators:
     def _stall(self, rates: Array, accelerations: Array) -> None:
         """Stop legs that need more force than they have; their brakes hold them."""
         options = self.options
-        if not math.isfinite(options.max_force):
+        if not options.max_force:
             return
         jacobian = self._platform.jacobian(self.pose)
         drift = self._platform.motor_accelerations(self.pose, self.twist, np.zeros(6))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,16 @@ from std_srvs.srv import Trigger
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.leg_state import LEGS
-from ...core.platform_load import LOAD_SETTINGS, read_load
-from ...core.setting import Setting
+from ...core.parameters import parameter
 from ...lie_dynamics.stewart import OffsetPlatform, StewartError
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from ...ros.model.platform_loading import (
-    PLATFORM_SETTINGS,
-    check_platform_settings,
+    PlatformParameters,
     frames_of,
     legs_of,
     load_any_platform,
 )
-from ...ros.node.managed_node import ManagedNode, Ticker
-from ...ros.node.process import AS_STARTED
+from ...ros.node.managed_node import BackgroundNodeParameters, ManagedNode, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -40,70 +38,32 @@ from .core import LONGEST_STEP, ActuatorOptions, LegActuators, MotionOptions, Pl
 
 MOTION, ACTUATORS = "motion", "actuators"
 
-SETTINGS = (
-    AS_STARTED,
-    *PLATFORM_SETTINGS,
-    Setting(
-        "mode",
+
+@dataclass(frozen=True)
+class SimulatedStewartParameters(ActuatorOptions, MotionOptions, PlatformParameters, BackgroundNodeParameters):
+    """Parameters of the node."""
+
+    mode: str = parameter(
         MOTION,
         "motion: moves on its own, or to a desired pose; actuators: its legs follow set points.",
         "while unconfigured",
         choices=(MOTION, ACTUATORS),
-    ),
-    Setting("rate", 500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0),
-    Setting(
-        "translation_amplitude",
-        0.05,
-        "Largest distance from the home pose along each axis, when it moves on its own [m].",
-        high=10.0,
-    ),
-    Setting(
-        "rotation_amplitude",
-        0.2,
-        "Largest angle from the home pose about each axis, when it moves on its own [rad].",
-        high=1.5,
-    ),
-    Setting("frequency", 0.2, "Frequency of the motion on its own [Hz].", low=0.001, high=10.0),
-    Setting(
-        "response_time",
-        0.2,
-        "Time constant with which the platform follows a desired pose, or its own motion [s].",
-        low=0.001,
-        high=100.0,
-    ),
-    Setting("length_noise", 1e-5, "Standard deviation of the leg lengths [m].", high=1.0),
-    Setting("rate_noise", 1e-4, "Standard deviation of the leg rates [m/s].", high=10.0),
-    Setting("max_rate", 0.0, "Of actuators: largest rate of a leg [m/s]; 0.0: no limit.", low=0.0, high=100.0),
-    Setting(
-        "max_acceleration",
-        0.0,
-        "Of actuators: largest acceleration of a leg [m/s^2]; 0.0: no limit.",
-        low=0.0,
-        high=10_000.0,
-    ),
-    Setting("max_force", 0.0, "Of actuators: largest force of a leg [N]; 0.0: no limit.", low=0.0, high=1e9),
-    Setting(
-        "backlash", 0.0, "Of actuators: way that a motor turns back before its leg follows [m].", low=0.0, high=0.1
-    ),
-    Setting("delay", 0.0, "Of actuators: from a set point to its effect [s].", low=0.0, high=1.0),
-    Setting(
-        "servo_rate",
-        50.0,
-        "Of actuators: share of the distance to its set point that a motor makes good in a second [1/s].",
-        low=0.1,
-        high=500.0,
-    ),
-    *LOAD_SETTINGS,
-    Setting("gyroscope_noise", 2e-3, "Standard deviation of the angular velocity of the IMU [rad/s].", high=100.0),
-    Setting("accelerometer_noise", 3e-2, "Standard deviation of the acceleration of the IMU [m/s^2].", high=1000.0),
-    Setting(
-        "seed",
-        0,
-        "Start of the random numbers of the noise. 0: another one each time.",
-        "while unconfigured",
-        high=2**31 - 1,
-    ),
-)
+    )
+    rate: float = parameter(500.0, "Joint states per second [Hz].", "while unconfigured", low=0.1, high=10_000.0)
+    length_noise: float = parameter(1e-5, "Standard deviation of the leg lengths [m].", high=1.0)
+    rate_noise: float = parameter(1e-4, "Standard deviation of the leg rates [m/s].", high=10.0)
+    gyroscope_noise: float = parameter(
+        2e-3, "Standard deviation of the angular velocity of the IMU [rad/s].", high=100.0
+    )
+    accelerometer_noise: float = parameter(
+        3e-2, "Standard deviation of the acceleration of the IMU [m/s^2].", high=1000.0
+    )
+    seed: int = parameter(
+        0, "Start of the random numbers of the noise. 0: another one each time.", "while unconfigured", high=2**31 - 1
+    )
+
+
+SETTINGS = SimulatedStewartParameters.settings()
 
 
 class _Setup:
@@ -131,7 +91,7 @@ class SimulatedStewart(ManagedNode):
         self._last = 0  # time of the last step [ns]
         self._published = self._reported = 0
         self._refused = ""
-        super().__init__("simulated_stewart", SETTINGS, **kwargs)
+        super().__init__("simulated_stewart", SimulatedStewartParameters, **kwargs)
         self._ticker = Ticker(self)
         self._states = Output(self, JointState, "joint_states")
         self._poses = Output(self, PoseStamped, "~/true_pose")
@@ -140,11 +100,6 @@ class SimulatedStewart(ManagedNode):
         self.listen(PoseStamped, "~/desired_pose", self._on_desired)
         self.listen(JointState, "~/leg_commands", self._on_commands, qos.STREAM_INPUT)
         self.create_service(Trigger, "~/reset", self._reset)
-
-    def check_settings(self, values: Any) -> None:
-        """Check names of legs and frames; raises ParameterError."""
-        check_platform_settings(values)
-        read_load(values)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply what may change while it moves."""

@@ -14,7 +14,8 @@ from ...core.commands import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_H
 from ...core.errors import MessageError, ParameterError
 from ...core.frames import numbers_to_matrix
 from ...core.leg_state import POSITIONS, said
-from ...core.platform_load import numbers_of, read_load
+from ...core.parameters import Parameters, parameter
+from ...core.platform_load import LoadParameters, numbers_of
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import solve_from_home
 from ...lie_dynamics.stewart.command import (
@@ -23,34 +24,130 @@ from ...lie_dynamics.stewart.command import (
     CommandLimits,
     LegSetpoints,
     PlannedMotion,
-    PlatformLoad,
     stopped,
 )
 from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
-from .targets import State, Target, Ways
+from .targets import SHAPES, State, Target, Ways
 
 STEPS = 150
 """Steps of the grid along a path."""
-WASHOUT = "washout_"
-"""Begins the names of parameters of the washout; the rest is what `ClassicalWashout` calls them."""
+
+
+def _filter(default: float, description: str) -> Any:
+    return parameter([default], f"{description} One for all axes, or x, y, z.", low=0.001, high=1000.0)
+
+
+@dataclass(frozen=True)
+class WashoutParameters(Parameters):
+    """Parameters of the washout: names without ``washout_`` are those of `ClassicalWashout`."""
+
+    washout_force_scale: tuple[float, ...] = parameter(
+        [0.5],
+        "Part of the vehicle's specific force, beyond that at rest, that is to be felt. One for all axes, or x, y, z.",
+        low=-100.0,
+        high=100.0,
+    )
+    washout_rate_scale: tuple[float, ...] = parameter(
+        [0.5], "Part of its angular velocity. One for all axes, or x, y, z.", low=-100.0, high=100.0
+    )
+    washout_largest_force: float = parameter(10.0, "Largest scaled force, over mass [m/s^2].", low=0.001, high=1000.0)
+    washout_largest_rate: float = parameter(2.0, "Largest scaled angular velocity [rad/s].", low=0.001, high=1000.0)
+    washout_translation_cutoff: tuple[float, ...] = _filter(2.5, "Of the high-pass filter of accelerations [rad/s].")
+    washout_translation_damping: tuple[float, ...] = _filter(1.0, "Its damping ratio.")
+    washout_return_cutoff: tuple[float, ...] = _filter(
+        0.3, "Of the high-pass filter that brings the platform back [rad/s]."
+    )
+    washout_rotation_cutoff: tuple[float, ...] = _filter(1.0, "Of the high-pass filter of angular velocities [rad/s].")
+    washout_rotation_damping: tuple[float, ...] = _filter(1.0, "Its damping ratio.")
+    washout_tilt_cutoff: tuple[float, ...] = _filter(
+        3.0, "Of the low-pass filter whose output the platform tilts to [rad/s]."
+    )
+    washout_tilt_damping: tuple[float, ...] = _filter(1.0, "Its damping ratio.")
+    washout_tilt_rate: float = parameter(
+        0.05, "Largest angular speed of the tilt, below what riders perceive [rad/s].", low=0.0001, high=100.0
+    )
+    washout_tilt_angle: float = parameter(0.3, "Largest tilt [rad].", low=0.001, high=1.5)
+
+    def check(self) -> None:
+        """Raise ParameterError where no washout has these."""
+        super().check()
+        try:
+            ClassicalWashout(1.0, **self.washout)
+        except LieDynamicsError as error:
+            raise ParameterError(f"washout_{error}") from error
+
+    @property
+    def washout(self) -> dict[str, Any]:
+        """The arguments of `ClassicalWashout`."""
+        return {one.name.removeprefix("washout_"): getattr(self, one.name) for one in WashoutParameters.settings()}
+
+
+@dataclass(frozen=True)
+class CommandParameters(WashoutParameters, LoadParameters):
+    """Parameters of the core: limits, frames, times."""
+
+    rate: float = parameter(500.0, "Set points per second [Hz].", "while unconfigured", low=1.0, high=10_000.0)
+    max_rate: float = parameter(0.2, "Largest rate of a leg [m/s].", low=1e-6, high=100.0)
+    max_acceleration: float = parameter(1.0, "Largest acceleration of a leg [m/s^2].", low=1e-6, high=10_000.0)
+    max_force: float = parameter(0.0, "Largest force of a leg [N]; 0.0: no limit.", high=1e9)
+    max_speed: float = parameter(0.0, "Largest speed of the tool's origin [m/s]; 0.0: no limit.", high=100.0)
+    max_angular_speed: float = parameter(0.0, "Largest angular speed [rad/s]; 0.0: no limit.", high=1000.0)
+    stroke_reserve: float = parameter(0.0, "Kept free at both ends of each leg's stroke [m].", high=10.0)
+    max_base_angle: float = parameter(
+        0.0,
+        "Largest angle of a leg from where its joint on the base points to in the home pose [rad]; 0.0: no limit.",
+        high=3.2,
+    )
+    max_platform_angle: float = parameter(
+        0.0,
+        "Largest angle of a leg from where its joint on the platform points to in the home pose [rad]; 0.0: no limit.",
+        high=3.2,
+    )
+    max_condition: float = parameter(
+        100.0, "Largest condition number of the leg Jacobian: the distance kept from singular poses.", low=1.0, high=1e6
+    )
+    work_pose: tuple[float, ...] = parameter(
+        [0.0],
+        "Its pose in the base frame: x, y, z [m], quaternion x, y, z, w; [0.0]: that of the base frame.",
+        low=-1e6,
+        high=1e6,
+    )
+    tool_pose: tuple[float, ...] = parameter(
+        [0.0],
+        "Its pose in the platform frame, as work_pose; its origin is the pivot. [0.0]: that of the platform frame.",
+        low=-1e6,
+        high=1e6,
+    )
+    shape: str = parameter("line", "How the tool moves between poses without times.", choices=tuple(SHAPES))
+    twist_timeout: float = parameter(0.2, "For which a target twist is followed [s].", low=0.001, high=10.0)
+    state_timeout: float = parameter(
+        0.2, "Silence of leg lengths after which the platform is stopped [s]; 0.0: none.", high=3600.0
+    )
+    following_tolerance: float = parameter(
+        0.05, "Distance of a leg from its set point at which the platform is stopped [m]; 0.0: none.", high=10.0
+    )
+    rest_speed: float = parameter(0.02, "Rate of a leg that counts as rest, which the node waits for [m/s].", high=10.0)
+    vehicle_timeout: float = parameter(
+        0.2,
+        "Silence of the vehicle, or age of its messages, after which it counts as at rest [s].",
+        low=0.001,
+        high=60.0,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class StewartCommandOptions:
-    """Platform, limits and frames; see the parameters of the node."""
+    """A platform, and its limits and frames by parameters.
+
+    Attributes
+    ----------
+    given : CommandParameters
+    """
 
     platform: PointJointed
     limits: CommandLimits
-    load: PlatformLoad
     frames: CommandFrames
-    rate: float
-    shape: str
-    twist_timeout: float
-    state_timeout: float
-    following_tolerance: float
-    rest_speed: float
-    vehicle_timeout: float
-    washout: Mapping[str, Any]
+    given: CommandParameters
 
     @classmethod
     def from_values(cls, platform: PointJointed, values: Mapping[str, Any]) -> StewartCommandOptions:
@@ -60,46 +157,40 @@ class StewartCommandOptions:
         if not (stroke[:, 0] < stroke[:, 1]).all():
             unit = platform.motor_units[0]
             raise ParameterError(f"stroke_reserve is {margin:g} {unit}; it leaves nothing of the stroke of a leg")
+        given = CommandParameters.from_values(values)
         try:
             limits = CommandLimits(
                 platform,
                 stroke=stroke,
-                rate=values["max_rate"],
-                acceleration=values["max_acceleration"],
-                force=_limit(values["max_force"]),
-                base_cone=_limit(values["max_base_angle"]),
-                platform_cone=_limit(values["max_platform_angle"]),
-                condition=values["max_condition"],
-                speed=_limit(values["max_speed"]),
-                angular_speed=_limit(values["max_angular_speed"]),
+                rate=given.max_rate,
+                acceleration=given.max_acceleration,
+                force=_limit(given.max_force),
+                base_cone=_limit(given.max_base_angle),
+                platform_cone=_limit(given.max_platform_angle),
+                condition=given.max_condition,
+                speed=_limit(given.max_speed),
+                angular_speed=_limit(given.max_angular_speed),
             )
-            load = read_load(values)
-            frames = CommandFrames(_pose(values, "work_pose"), _pose(values, "tool_pose"))
+            frames = CommandFrames(_pose(given.work_pose, "work_pose"), _pose(given.tool_pose, "tool_pose"))
         except LieDynamicsError as error:
             raise ParameterError(str(error)) from error
-        washout = {name.removeprefix(WASHOUT): x for name, x in values.items() if name.startswith(WASHOUT)}
-        try:
-            ClassicalWashout(1.0, **washout)
-        except LieDynamicsError as error:
-            raise ParameterError(f"{WASHOUT}{error}") from error
-        own = ("rate", "shape", "twist_timeout", "state_timeout", "following_tolerance", "rest_speed",
-               "vehicle_timeout")  # fmt: skip
-        return cls(platform, limits, load, frames, **{name: values[name] for name in own}, washout=washout)
+        return cls(platform, limits, frames, given)
 
     def ways(self) -> Ways:
         """Return how targets become motions."""
-        return Ways(self.limits, self.load, self.frames, self.shape, STEPS, self.twist_timeout)
+        given = self.given
+        return Ways(self.limits, given.load, self.frames, given.shape, STEPS, given.twist_timeout)
 
 
 def _limit(value: float) -> float:
     return value if value > 0.0 else np.inf
 
 
-def _pose(values: Mapping[str, Any], name: str) -> Array | None:
-    if list(values[name]) == [0.0]:
+def _pose(numbers: tuple[float, ...], name: str) -> Array | None:
+    if numbers == (0.0,):
         return None
     try:
-        return numbers_to_matrix(numbers_of(values, name, 7))
+        return numbers_to_matrix(numbers_of(numbers, name, 7))
     except MessageError as error:
         raise ParameterError(f"{name}: {error}") from error
 
@@ -171,7 +262,7 @@ class StewartCommandCore:
         self._again: Target | None = None
         self._ends = False  # whether what comes next is a stop
         self._ways = options.ways()
-        self._period = 1.0 / options.rate
+        self._period = 1.0 / options.given.rate
         self._motion: PlannedMotion | None = None
         self._next: tuple[int, PlannedMotion] | None = None
         self._tick, self._serial, self._orders = 0, 0, 0
@@ -194,7 +285,7 @@ class StewartCommandCore:
             leg = int(np.argmax(beyond))
             low, high = stroke[leg]
             found = f"{self.legs[leg]} is {said(lengths[leg], unit)}, limits {low:.6g} to {high:.6g} {unit}"
-        elif rates is not None and np.abs(rates).max() > self.options.rest_speed:
+        elif rates is not None and np.abs(rates).max() > self.options.given.rest_speed:
             leg = int(np.abs(rates).argmax())
             found = f"{self.legs[leg]} moves at {rates[leg]:.3g} {unit}/s; waiting for rest"
         else:
@@ -398,7 +489,7 @@ class StewartCommandCore:
 
     def watch(self, lengths: Array) -> None:
         """Compare measured lengths with those commanded; too far off, the platform is stopped."""
-        tolerance = self.options.following_tolerance
+        tolerance = self.options.given.following_tolerance
         if not tolerance or self._chunk is None or self.phase in (OFF, *UNTIL_HOLD):
             return
         at = min(max(self._tick - self._chunk_begin, 0), len(self._chunk.lengths) - 1)

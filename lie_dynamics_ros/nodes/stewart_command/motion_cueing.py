@@ -251,18 +251,18 @@ class MotionCueing:
     """
 
     def __init__(self, options: StewartCommandOptions, now: float) -> None:
-        self.timeout = options.vehicle_timeout
-        gravity = float(np.linalg.norm(options.load.gravity))
+        self.timeout = options.given.vehicle_timeout
+        gravity = float(np.linalg.norm(options.given.load.gravity))
         home = options.platform.home_pose
         if not gravity > 0.0 or home is None:
             raise MessageError("ride", "gravity is zero; forces are felt by tilting in it")
         self.frames = options.frames
         self.neutral = home @ self.frames.tool
-        up = self.neutral[:3, :3].T @ (-options.load.gravity / gravity)
+        up = self.neutral[:3, :3].T @ (-options.given.load.gravity / gravity)
         lean = float(np.arctan2(np.hypot(up[0], up[1]), up[2]))
         if lean > LEAN:
             raise MessageError("ride", f"the tool's z axis leans by {lean:.3g} rad in the home pose; expected upward")
-        given = {**options.washout, "gravity": gravity}
+        given = {**options.given.washout, "gravity": gravity}
         self._filters, self._ahead = (ClassicalWashout(period, **given) for period in (RIDE_PERIOD, RIDE_AHEAD))
         self._rest = np.array([0.0, 0.0, gravity]), np.zeros(3)
         self._input = self._rest

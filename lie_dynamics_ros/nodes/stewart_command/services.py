@@ -123,7 +123,7 @@ class CommandServices:
     def hold(self) -> str:
         """Slow down and hold; return why, or raise why not."""
         core, node, platform = self._core("hold"), self._node, self._platform
-        timeout = core.options.state_timeout
+        timeout = core.options.given.state_timeout
         if timeout and node.waiting_time() - platform.heard > timeout:
             raise MessageError("stale", f"no leg lengths for {timeout:g} s")
         platform.rider.end()

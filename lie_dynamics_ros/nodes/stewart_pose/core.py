@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +15,8 @@ from ...core.arrays import Array, all_finite
 from ...core.errors import ConfigurationError, MessageError, ParameterError
 from ...core.frames import numbers_to_matrix
 from ...core.leg_state import LEGS, LegState
-from ...core.tracking import KINDS, PUBLISH
+from ...core.parameters import Parameters, parameter
+from ...core.tracking import KINDS, PUBLISH, WITHHOLD
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
 from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, StewartTracker, TrackingStatus, level_home
@@ -129,23 +130,42 @@ def check_offset_joints(platform: Platform, settings: Any) -> None:
 
 
 @dataclass(frozen=True)
-class StewartPoseOptions:
-    """Options that may change at run time; see the parameters of the node."""
+class StewartPoseOptions(Parameters):
+    """Parameters of the core."""
 
-    leg_noise: tuple[float, ...]
-    max_steps: int
-    start_pose: tuple[float, ...]
-    max_speed: tuple[float, float] | None
-    length_error: float
-    publish_ambiguous: bool
+    start_pose: tuple[float, ...] = parameter(
+        [0.0],
+        "Pose in which the platform is when tracking starts: x, y, z [m], quaternion x, y, z, w. [0.0] stands for the "
+        "home pose of the platform. Counts from the next start or reset on.",
+        low=-1000.0, high=1000.0,
+    )
+    leg_noise: tuple[float, ...] = parameter(
+        [1e-5], "Standard deviation of the leg lengths, for the covariance; one for all legs or six [m].", high=1.0
+    )
+    max_speed: tuple[float, ...] = parameter(
+        [0.0],
+        "Largest linear [m/s] and angular speed [rad/s] that the platform can have; poses are certified only with it. "
+        "[0.0]: not known.",
+        "while unconfigured", high=1e6,
+    )
+    length_error: float = parameter(
+        1e-4, "Largest error of a leg length that what is certified allows for [m].", "while unconfigured", high=1.0
+    )
+    when_ambiguous: str = parameter(
+        WITHHOLD,
+        "What becomes of a pose whose status is AMBIGUOUS: nothing, or published as any other, flagged on ~/status.",
+        choices=(WITHHOLD, PUBLISH),
+    )
+    max_steps: int = parameter(
+        1000, "Proven steps into which one change of the leg lengths may be split, 0.3 us each.", low=1, high=100_000
+    )
 
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> StewartPoseOptions:
-        """Make options of parameter values; raises ParameterError where they make no sense."""
-        noise = tuple(values["leg_noise"])
-        if len(noise) not in (1, LEGS):
-            raise ParameterError(f"leg_noise has {len(noise)} numbers; expected one or six")
-        start = tuple(values["start_pose"])
+    def check(self) -> None:
+        """Check values; raises ParameterError."""
+        super().check()
+        if len(self.leg_noise) not in (1, LEGS):
+            raise ParameterError(f"leg_noise has {len(self.leg_noise)} numbers; expected one or six")
+        start = self.start_pose
         if len(start) == 7:
             try:
                 numbers_to_matrix(start)
@@ -156,20 +176,17 @@ class StewartPoseOptions:
                 f"start_pose has {len(start)} numbers; expected 7 (x, y, z, quaternion x, y, z, w), "
                 "or [0.0] for the home pose of the platform"
             )
-        speed = tuple(values["max_speed"])
+        speed = self.max_speed
         if speed != (0.0,) and not (len(speed) == 2 and min(speed) > 0.0):
             raise ParameterError(
                 f"max_speed is {list(speed)}; expected the largest linear [m/s] and angular speed [rad/s] of the "
                 "platform, or [0.0] where they are not known"
             )
-        return cls(
-            leg_noise=noise,
-            max_steps=values["max_steps"],
-            start_pose=start,
-            max_speed=(speed[0], speed[1]) if len(speed) == 2 else None,
-            length_error=values["length_error"],
-            publish_ambiguous=values["when_ambiguous"] == PUBLISH,
-        )
+
+    @property
+    def known_speed(self) -> tuple[float, ...] | None:
+        """`max_speed` where it is known."""
+        return self.max_speed if len(self.max_speed) == 2 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +301,7 @@ class PoseCore(ABC):
         return tracker_at(
             self.platform,
             pose,
-            options.max_speed if known else None,
+            options.known_speed if known else None,
             length_error=options.length_error,
             leg_noise=_noise(options),
             max_steps=options.max_steps,
@@ -358,7 +375,7 @@ class StewartPoseCore(PoseCore):
             tracked = tracker.update(lengths, rates, dt=1e-3)
         _ = tracked.covariance
         tracked.time_to_singularity()
-        if self.options.max_speed is not None:  # the slow way, too
+        if self.options.known_speed is not None:  # the slow way, too
             moved = pose.copy()
             moved[2, 3] += 2e-3 * self.options.max_speed[0]
             tracker.update(self.platform.motor_positions(moved), dt=1e-3)
@@ -417,7 +434,7 @@ class StewartPoseCore(PoseCore):
         """Return whether a pose is not to be published."""
         if not tracked.valid:
             return True
-        return not self.options.publish_ambiguous and tracked.status is TrackingStatus.AMBIGUOUS
+        return self.options.when_ambiguous == WITHHOLD and tracked.status is TrackingStatus.AMBIGUOUS
 
     def _first(self, lengths: Array) -> PoseTracker:
         """Tracker at the level pose that fits the first lengths best."""

@@ -17,7 +17,7 @@ from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.leg_state import LEGS, LegState
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.stewart import LegReadings, PlatformSensors
-from ...ros.inputs.joint_states import AGE_LIMIT, LONGEST_WAIT, JointGroup, PartialStates, StateFields
+from ...ros.inputs.joint_states import LONGEST_WAIT, JointGroup, PartialStates, StateFields
 
 if TYPE_CHECKING:
     from ...ros.node.answering_node import AnsweringNode
@@ -305,7 +305,7 @@ def make_inputs(
         raise ConfigurationError(f"leg_topics has {count} names; expected one for each of {', '.join(legs)}{more}")
     further = list(zip(names, sensors.scales, sensors.offsets, strict=True)) if settings["fusion"] else []
     inputs = LegInputs(legs, readings, settings["fusion"], further)
-    inputs.age_limit = round(settings[AGE_LIMIT.name] * 1e9)
+    inputs.age_limit = round(settings["joint_age_limit"] * 1e9)
     return inputs
 
 

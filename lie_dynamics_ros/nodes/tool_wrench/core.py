@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,10 +11,10 @@ from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError, ParameterError, RequestError
 from ...core.expiring_values import ExpiringValue
 from ...core.frames import last_link
+from ...core.parameters import parameter
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
-from ...core.setting import Setting
 from ...lie_dynamics import InputError, JointFriction, Model, frame_pose
 from ...lie_dynamics.control import VelocityFilter
 from ...lie_dynamics.estimation import (
@@ -28,91 +26,57 @@ from ...lie_dynamics.estimation import (
 
 # Parameters, besides those of all robots.
 
-TOOL_WRENCH_SETTINGS = (
-    Setting("sensor_frame", "", "Link or frame of the sensor. Empty: that of its messages."),
-    Setting(
-        "sensor_bias",
+
+@dataclass(frozen=True)
+class ToolWrenchOptions(RobotOptions):
+    """Parameters of the sensor and of what hangs on it, besides those of all robots."""
+
+    sensor_frame: str = parameter("", "Link or frame of the sensor. Empty: that of its messages.")
+    sensor_bias: tuple[float, ...] = parameter(
         [0.0],
         "What the sensor reads of nothing, times reading_sign: force, torque [N, N m]. [0.0]: not calibrated.",
         low=-1e6,
         high=1e6,
-    ),
-    Setting(
-        "reading_sign",
-        1,
-        "1 where the sensor reads the wrench on the robot, -1 where it reads that on the tool.",
-        low=-1,
-        high=1,
-    ),
-    Setting("tool_mass", 0.0, "Of all that hangs on the sensor [kg].", high=1e6),
-    Setting("tool_center_of_mass", [0.0, 0.0, 0.0], "In the sensor's axes [m].", low=-1000.0, high=1000.0),
-    Setting(
-        "tool_inertia",
+    )
+    reading_sign: int = parameter(
+        1, "1 where the sensor reads the wrench on the robot, -1 where it reads that on the tool.", low=-1, high=1
+    )
+    tool_mass: float = parameter(0.0, "Of all that hangs on the sensor [kg].", high=1e6)
+    tool_center_of_mass: tuple[float, ...] = parameter(
+        [0.0, 0.0, 0.0], "In the sensor's axes [m].", low=-1000.0, high=1000.0
+    )
+    tool_inertia: tuple[float, ...] = parameter(
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         "About the centre of mass, in the sensor's axes: xx, xy, xz, yy, yz, zz [kg m^2].",
         low=-1e9,
         high=1e9,
-    ),
-    Setting("compensate_motion", True, "Take off what the motion of the tool exerts, too, not its weight alone."),
-    Setting(
-        "acceleration_filter_time",
-        0.005,
-        "Time constant of accelerations, which are found in velocities [s].",
-        low=1e-4,
-        high=1.0,
-    ),
-    Setting("pose_time", 1.0, "Of readings whose mean a pose of the calibration is [s].", low=0.02, high=60.0),
-)
+    )
+    compensate_motion: bool = parameter(True, "Take off what the motion of the tool exerts, too, not its weight alone.")
+    acceleration_filter_time: float = parameter(
+        0.005, "Time constant of accelerations, which are found in velocities [s].", low=1e-4, high=1.0
+    )
+    pose_time: float = parameter(1.0, "Of readings whose mean a pose of the calibration is [s].", low=0.02, high=60.0)
 
-
-@dataclass(frozen=True)
-class ToolWrenchOptions(RobotOptions):
-    """Options that may change at run time; see `TOOL_WRENCH_SETTINGS`.
-
-    Attributes
-    ----------
-    frame : str
-    bias : tuple of float
-        Torque, then force; empty where the sensor is not calibrated.
-    sign : int
-    mass : float
-    com, inertia : tuple of float
-    motion : bool
-    filter_time, pose_time : float
-    """
-
-    frame: str
-    bias: tuple[float, ...]
-    sign: int
-    mass: float
-    com: tuple[float, ...]
-    inertia: tuple[float, ...]
-    motion: bool
-    filter_time: float
-    pose_time: float
-
-    @classmethod
-    def read(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that parameter values stand for; raises ParameterError."""
+    def check(self) -> None:
+        """Check values against each other; raises ParameterError."""
+        super().check()
         for name, sizes in (("sensor_bias", (1, 6)), ("tool_center_of_mass", (3,)), ("tool_inertia", (6,))):
-            if len(values[name]) not in sizes:
-                raise ParameterError(f"{name} has {len(values[name])} entries; expected {sizes[-1]}")
-        if len(values["sensor_bias"]) == 1 and values["sensor_bias"][0] != 0.0:
+            if len(getattr(self, name)) not in sizes:
+                raise ParameterError(f"{name} has {len(getattr(self, name))} entries; expected {sizes[-1]}")
+        if len(self.sensor_bias) == 1 and self.sensor_bias[0] != 0.0:
             raise ParameterError("sensor_bias has one number that is not 0; expected six, or [0.0] for no calibration")
-        if values["reading_sign"] == 0:
+        if self.reading_sign == 0:
             raise ParameterError("reading_sign is 0; expected 1 or -1")
-        bias = tuple(values["sensor_bias"])
-        return {
-            **super().read(values),
-            "frame": values["sensor_frame"].removeprefix("/"),
-            "bias": (*bias[3:], *bias[:3]) if len(bias) == 6 else (),
-            "sign": values["reading_sign"],
-            "mass": values["tool_mass"],
-            "com": tuple(values["tool_center_of_mass"]),
-            "inertia": tuple(values["tool_inertia"]),
-            "motion": values["compensate_motion"],
-            "filter_time": values["acceleration_filter_time"],
-        }
+
+    @property
+    def sensor_link(self) -> str:
+        """`sensor_frame` without the slash that older nodes send."""
+        return self.sensor_frame.removeprefix("/")
+
+    @property
+    def bias(self) -> tuple[float, ...]:
+        """What the sensor reads of nothing, torque first as in wrenches; empty where it is not calibrated."""
+        return (*self.sensor_bias[3:], *self.sensor_bias[:3]) if len(self.sensor_bias) == 6 else ()
 
 
 FEWEST = 20
@@ -121,8 +85,8 @@ AT_STANDSTILL = 0.01
 """Speed below which a joint counts as resting [rad/s, m/s]."""
 SAME_POSE = 0.2
 """Angle between two directions of gravity below which poses are one [rad]."""
-READING_AGE = 100_000_000
-"""Age beyond which a reading is none [ns]."""
+READING_AGE = 0.1
+"""Age beyond which a reading is none [s]."""
 READINGS = "readings"
 """Kind of messages, under which those that cannot be used are counted."""
 
@@ -169,23 +133,25 @@ class ToolWrenchCore(RobotCore):
         self.frame = ""
         self._recent: deque[tuple[int, Array]] = deque()  # readings while the robot rests
         self._position: Array | None = None
-        self._rates, self._inertia = VelocityFilter(len(self.zero), options.filter_time), np.zeros((3, 3))
+        self._rates, self._inertia = VelocityFilter(len(self.zero), options.acceleration_filter_time), np.zeros((3, 3))
         self.set_options(options)
 
     def set_options(self, options: ToolWrenchOptions) -> None:
         """Apply options; also runs all that is needed once, so that nothing is compiled while states come in."""
         super().set_options(options)
-        if options.frame and options.frame not in self.model.frames:
-            raise ParameterError(f"sensor_frame: the robot has no link or frame {options.frame!r}")
-        self.frame = options.frame or self.frame
-        self._rates = VelocityFilter(len(self.zero), options.filter_time)
-        xx, xy, xz, yy, yz, zz = options.inertia
+        if options.sensor_link and options.sensor_link not in self.model.frames:
+            raise ParameterError(f"sensor_frame: the robot has no link or frame {options.sensor_link!r}")
+        self.frame = options.sensor_link or self.frame
+        self._rates = VelocityFilter(len(self.zero), options.acceleration_filter_time)
+        xx, xy, xz, yy, yz, zz = options.tool_inertia
         self._inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         before = self.known
         self.known = None
         if options.bias:
-            bias, com = np.array(options.bias), np.array(options.com)
-            self.known = ForceSensorCalibration(bias, options.mass, com, options.sign, np.zeros((10, 10)), 0.0, 0)
+            bias, com = np.array(options.bias), np.array(options.tool_center_of_mass)
+            self.known = ForceSensorCalibration(
+                bias, options.tool_mass, com, options.reading_sign, np.zeros((10, 10)), 0.0, 0
+            )
             if before is not None and all(
                 np.array_equal(getattr(before, name), getattr(self.known, name))
                 for name in ("bias", "mass", "com", "sign")
@@ -207,7 +173,7 @@ class ToolWrenchCore(RobotCore):
         """Take in a reading (6,), moment first, of the sensor at a frame, at a time [ns]; raises MessageError."""
         if not all_finite(reading):
             raise MessageError(READINGS, "a reading that is not finite")
-        frame = self.options.frame or frame.removeprefix("/")
+        frame = self.options.sensor_link or frame.removeprefix("/")
         if frame not in self.model.frames:
             raise MessageError(READINGS, f"a reading at {frame!r}; expected a link or frame of the robot")
         if frame != self.frame:
@@ -234,7 +200,7 @@ class ToolWrenchCore(RobotCore):
         if self.known is None or reading is None:
             return None
         zero = self.zero
-        motion = (state.velocity, rate) if self.options.motion else (zero, zero)
+        motion = (state.velocity, rate) if self.options.compensate_motion else (zero, zero)
         try:
             found = tool_contact(
                 self.dynamics, self.known, self.frame, (state.position, *motion), reading, self._inertia

@@ -6,7 +6,8 @@ See doc/nodes/tool_wrench.md for topics, services, parameters, units, frames and
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -17,33 +18,37 @@ from std_srvs.srv import Trigger
 from ...core.arrays import Array
 from ...core.errors import NodeError, RequestError
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
-from ...ros.node.robot_node import ROBOT_SETTINGS, RobotNode
+from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import WrenchOutput
 from ...ros.wire import qos
 from ...ros.wire.messages import wrench_to_array
-from .core import TOOL_WRENCH_SETTINGS, ToolAnswer, ToolWrenchCore, ToolWrenchOptions
+from .core import READING_AGE, ToolAnswer, ToolWrenchCore, ToolWrenchOptions
 
-SETTINGS = (*ROBOT_SETTINGS, *TOOL_WRENCH_SETTINGS)
+
+@dataclass(frozen=True)
+class ToolWrenchParameters(ToolWrenchOptions, TreeNodeParameters):
+    """Parameters of the node."""
+
+
+SETTINGS = ToolWrenchParameters.settings()
 
 
 class ToolWrenchNode(RobotNode[ToolWrenchCore]):
     """Joint states and readings in, contact wrenches out."""
 
+    OPTIONS = ToolWrenchOptions
+
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("tool_wrench", SETTINGS, **kwargs)
+        super().__init__("tool_wrench", ToolWrenchParameters, **kwargs)
         self._wrench = WrenchOutput(self, "~/contact_wrench")
         self.listen(WrenchStamped, "~/wrench", self._on_reading, qos.STREAM_INPUT)
         for name, do in (("calibrate", self._calibrate), ("forget_poses", self._forget), ("zero", self._zero)):
             self.create_service(Trigger, f"~/{name}", lambda _, response, do=do: self._respond(do, response))
 
     # Configuration.
-
-    def read_options(self, values: Mapping[str, Any]) -> ToolWrenchOptions:
-        """Make options of parameter values; raises ParameterError where they make no sense together."""
-        return ToolWrenchOptions.from_values(values)
 
     def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ToolWrenchCore:
         """Prepare everything for a robot; raises with the reason where that cannot be done."""
@@ -115,7 +120,7 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
             values["tool"] = f"{known.mass:.4g} kg at {known.com.round(4).tolist()} m"
             if known.degrees:
                 values["plausibility of the calibration"] = f"{known.plausibility:.2g}"
-        if self.answering is not None and core.reading.is_stale(self.ros_time(), 10**8):
+        if self.answering is not None and core.reading.is_stale(self.ros_time(), READING_AGE):
             report.add(diagnostics.WARN, "the sensor's readings are stale; no contact is published")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.errors import MessageError
+from ...core.parameters import Parameters, parameter
 from ...core.turns import Turns
 from ...lie_dynamics import forward_kinematics
 from ...lie_dynamics.stewart import StewartPlatform
@@ -26,25 +27,15 @@ MOST_REPORTS = 40
 
 
 @dataclass(frozen=True)
-class ViewOptions:
-    """Options of the page.
+class ViewOptions(Parameters):
+    """Parameters of the page."""
 
-    Attributes
-    ----------
-    stale_after : float
-        Age from which on values are stale [s].
-    trace_time : float
-        How far back efforts are drawn [s].
-    covariance_scale : float
-        By how much the platform's standard deviations are enlarged.
-    force_scale : float
-        Length of the arrow of a force [m/N].
-    """
-
-    stale_after: float
-    trace_time: float
-    covariance_scale: float
-    force_scale: float
+    stale_after: float = parameter(1.0, "Age from which on what was heard is shown as stale [s].", low=0.05, high=60.0)
+    trace_time: float = parameter(10.0, "How far back efforts are drawn [s].", low=1.0, high=60.0)
+    covariance_scale: float = parameter(
+        1000.0, "By how much the standard deviations of the platform's position are enlarged.", low=1.0, high=1e6
+    )
+    force_scale: float = parameter(0.01, "Length of the arrow of a contact force [m/N].", low=1e-6, high=1.0)
 
 
 class _Numbers:

@@ -9,7 +9,7 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -23,15 +23,14 @@ from std_msgs.msg import Bool
 
 from ...core.errors import MessageError, ParameterError, reason_of
 from ...core.frames import check_prefix, link_of
-from ...core.setting import Setting
+from ...core.parameters import parameter, with_default
 from ...lie_dynamics.files import read_file
 from ...ros.inputs.publishers import MOST_COUNTED, subscribe
-from ...ros.model.model_loading import FRAME_PREFIX, JOINT_PREFIX, load_model
-from ...ros.model.platform_loading import PLATFORM_SETTINGS, load_platform
+from ...ros.model.model_loading import FramePrefix, JointPrefix, load_model
+from ...ros.model.platform_loading import PlatformParameters, load_platform
 from ...ros.model.robot_description import locate
-from ...ros.node.description_source import DESCRIPTION_SETTINGS, DescriptionSource
-from ...ros.node.managed_node import ManagedNode, Ticker
-from ...ros.node.process import AS_STARTED
+from ...ros.node.description_source import DescriptionParameters, DescriptionSource
+from ...ros.node.managed_node import BackgroundNodeParameters, ManagedNode, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import DROPPED, Report
@@ -109,46 +108,35 @@ def _material(part: Any) -> tuple[int, int, int] | None:
     return None if color is None else (int(color[0]), int(color[1]), int(color[2]))
 
 
-SETTINGS = (
-    AS_STARTED,
-    replace(next(s for s in DESCRIPTION_SETTINGS if s.name == "allow_robot_change"), default=True),
-    JOINT_PREFIX,
-    FRAME_PREFIX,
-    next(s for s in PLATFORM_SETTINGS if s.name == "platform"),
-    Setting(
-        "address",
+@dataclass(frozen=True)
+class ViewerParameters(ViewOptions, FramePrefix, JointPrefix, DescriptionParameters, BackgroundNodeParameters):
+    """Parameters of the node."""
+
+    allow_robot_change: bool = with_default(DescriptionParameters, "allow_robot_change", True)
+    platform: str = with_default(PlatformParameters, "platform", PlatformParameters.platform)
+    address: str = parameter(
         "127.0.0.1",
         "Address of this machine at which the page can be opened; 0.0.0.0: from every machine that reaches this one.",
         "while unconfigured",
-    ),
-    Setting(
-        "port",
+    )
+    port: int = parameter(
         8080,
         "Port of the page; where it is taken, the next free one, named in the log. 0: any.",
         "while unconfigured",
         low=0,
         high=65535,
-    ),
-    Setting("rate", 20.0, "Pictures per second [Hz].", "while unconfigured", low=0.1, high=100.0),
-    Setting(
-        "platform_position",
+    )
+    rate: float = parameter(20.0, "Pictures per second [Hz].", "while unconfigured", low=0.1, high=100.0)
+    platform_position: tuple[float, ...] = parameter(
         [0.0, 0.8, 0.0],
         "Where the base of the Stewart platform is drawn, x, y, z [m].",
         "while unconfigured",
         low=-1000.0,
         high=1000.0,
-    ),
-    Setting("stale_after", 1.0, "Age from which on what was heard is shown as stale [s].", low=0.05, high=60.0),
-    Setting("trace_time", 10.0, "How far back efforts are drawn [s].", low=1.0, high=60.0),
-    Setting(
-        "covariance_scale",
-        1000.0,
-        "By how much the standard deviations of the platform's position are enlarged.",
-        low=1.0,
-        high=1e6,
-    ),
-    Setting("force_scale", 0.01, "Length of the arrow of a contact force [m/N].", low=1e-6, high=1.0),
-)
+    )
+
+
+SETTINGS = ViewerParameters.settings()
 LOOPS = "closed_loop/joint_states"
 """Joints of loops that no driver measures."""
 CONTACTS = ("contact", "tool_wrench")
@@ -171,7 +159,7 @@ class ViewerNode(ManagedNode):
         self._drops: Counter[str] = Counter()
         self._told, self._problem, self._pictures = 0, "", 0
         self._drawn = self._traced = -np.inf
-        super().__init__("viewer", (*DESCRIPTION_SETTINGS, *SETTINGS), **kwargs)
+        super().__init__("viewer", ViewerParameters, **kwargs)
         self.source = DescriptionSource(self, self._build, self._use)
         self._ticker = Ticker(self)
         for source in EFFORT_SOURCES:
@@ -200,7 +188,7 @@ class ViewerNode(ManagedNode):
             self._core.options = self._options()
 
     def _options(self) -> ViewOptions:
-        return ViewOptions(**{name: self.settings[name] for name in ViewOptions.__dataclass_fields__})
+        return ViewOptions.from_values(self.settings)
 
     def can_configure(self) -> bool:
         """Return whether a robot that is known by now has been made; there need not be one."""

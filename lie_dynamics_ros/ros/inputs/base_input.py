@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ...core.errors import ConfigurationError, MessageError, ParameterError
 from ...core.moving_base import IMU, ODOMETRY, GravitySensor, Odometry
-from ...core.setting import Setting
+from ...core.parameters import Parameters, parameter
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..wire import qos
@@ -26,27 +27,28 @@ if TYPE_CHECKING:
 # Gravity from an inertial measurement unit, for robots whose base is tilted or moves.
 
 SOURCES = ("parameter", "imu")
-IMU_SETTINGS = (
-    Setting(
-        "gravity_source",
+
+
+@dataclass(frozen=True)
+class ImuParameters(Parameters):
+    """Where gravity comes from."""
+
+    gravity_source: str = parameter(
         SOURCES[0],
         "Where the direction of gravity comes from: the parameter gravity, or an IMU on the base by the topic imu.",
         "at start",
         choices=SOURCES,
-    ),
-    Setting(
-        "imu_timeout",
+    )
+    imu_timeout: float = parameter(
         0.5,
         "IMU messages older than this are not used, and silence longer than this is reported [s]. 0: no limit.",
         high=3600.0,
-    ),
-    Setting(
-        "imu_filter_time",
+    )
+    imu_filter_time: float = parameter(
         0.5,
         "Time constant of the low pass that accelerations go through where the IMU gives no orientation [s].",
         high=100.0,
-    ),
-)
+    )
 
 
 class ImuInput:
@@ -106,30 +108,31 @@ except ImportError:  # needed only by those who ask for it
     OdometryMessage = None
 
 CARRYING = ("locked", "states")
-BASE_SETTINGS = (
-    Setting(
-        "base_motion",
+
+
+@dataclass(frozen=True)
+class BaseParameters(Parameters):
+    """How a robot's base moves."""
+
+    base_motion: str = parameter(
         "fixed",
         "Motion of the root link: none, or that of the topic odometry.",
         "at start",
         choices=("fixed", "odometry"),
-    ),
-    Setting(
-        "base_timeout",
+    )
+    base_timeout: float = parameter(
         0.1,
-        "How far the times of a state and of the odometry for it may be apart; accelerations that are told of the base "
-        "or of joints that carry it count as zero once they are older [s]. 0: no limit.",
+        "How far the times of a state and of the odometry for it may be apart; accelerations that are told of the "
+        "base or of joints that carry it count as zero once they are older [s]. 0: no limit.",
         high=3600.0,
-    ),
-    Setting("odometry_frame", "", "Frame that poses in odometry must be given in. Empty: any."),
-    Setting(
-        "carrying_joints",
+    )
+    odometry_frame: str = parameter("", "Frame that poses in odometry must be given in. Empty: any.")
+    carrying_joints: str = parameter(
         CARRYING[0],
         "Joints between the root link and base_link: locked as all others, or moving, with joint states.",
         "at start",
         choices=CARRYING,
-    ),
-)
+    )
 
 
 def check_base(values: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.errors import MessageError, WaitingError
 from ...core.joint_mapping import JointMatch
-from ...core.setting import Setting
+from ...core.parameters import Parameters, parameter
 from ...lie_dynamics.control import VelocityFilter
 from ...lie_dynamics.control.kernels.signals import BAD_POSITION, BAD_VELOCITY, UNKNOWN_VELOCITY, check_state
 from ...lie_dynamics.control.plausibility import StateCheck
@@ -147,13 +148,18 @@ LONGEST_WAIT = 1_000_000_000
 
 RATE_RATIO = 1.7
 """A publisher that sends so many times as often as another is the faster of the two."""
-AGE_LIMIT = Setting(
-    "joint_age_limit",
-    0.1,
-    "Largest difference of the time stamps of joint states that name some joints each and are put together [s]. "
-    "0: no limit.",
-    high=3600.0,
-)
+
+
+@dataclass(frozen=True)
+class PartialStateParameters(Parameters):
+    """How states of some joints each are put together."""
+
+    joint_age_limit: float = parameter(
+        0.1,
+        "Largest difference of the time stamps of joint states that name some joints each and are put together [s]. "
+        "0: no limit.",
+        high=3600.0,
+    )
 
 
 class JointGroup:

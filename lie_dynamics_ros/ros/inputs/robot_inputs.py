@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -13,14 +14,14 @@ from ...core.errors import ConfigurationError, MessageError, WaitingError
 from ...core.expiring_values import ExpiringValue, ExternalWrenches
 from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.moving_base import GravitySensor, MovingBase, Odometry, check_rates
+from ...core.parameters import Parameters, parameter
 from ...core.robot_state import BaseState, RobotState
-from ...core.setting import Setting
 from ...core.turns import Turns, Unwinding
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
 from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import first_point, read_efforts, read_rates
-from .joint_states import AGE_LIMIT, LONGEST_WAIT, JointStateReader, PartialStates
+from .joint_states import LONGEST_WAIT, JointStateReader, PartialStates
 
 if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
@@ -32,23 +33,21 @@ VELOCITY_SOURCES = ("auto", "measured", "filtered")
 USUAL_TIME = 0.005
 """Time constant of velocities found in positions [s]."""
 EFFORTS = "measured efforts"
-INPUT_SETTINGS = (
-    Setting(
-        "velocity_source",
+
+
+@dataclass(frozen=True)
+class VelocityParameters(Parameters):
+    """Where velocities of joints come from."""
+
+    velocity_source: str = parameter(
         VELOCITY_SOURCES[0],
         "Velocities of joints: measured, and found in positions where they are absent or NaN; all measured, with zero "
         "where they are absent; or all found in positions, for drivers whose velocities are noisy.",
         choices=VELOCITY_SOURCES,
-    ),
-    Setting(
-        "velocity_filter_time",
-        USUAL_TIME,
-        "Time constant of velocities that are found in positions [s].",
-        low=1e-4,
-        high=1.0,
-    ),
-    AGE_LIMIT,
-)
+    )
+    velocity_filter_time: float = parameter(
+        USUAL_TIME, "Time constant of velocities that are found in positions [s].", low=1e-4, high=1.0
+    )
 
 
 class InputNode(Protocol):
@@ -269,7 +268,7 @@ class RobotInputs:
         told = (np.zeros(0),) * 3
         if self.odometry is not None:
             told = self.odometry.at(stamp, now)
-        rate = self._told.at(now, self.base_timeout)
+        rate = self._told.at(now, 1e-9 * self.base_timeout)
         joints = position[:k], velocity[:k], np.zeros(k) if rate is None else rate
         carried = BaseState(*(np.concatenate(both) for both in zip(told, joints, strict=True)), wrenches)
         if wrenches is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from ...core.errors import ConfigurationError, MessageError, WaitingError, reason_of, start_problem
-from ...core.setting import Setting
+from ...core.parameters import Parameters, parameter
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
@@ -211,12 +212,16 @@ class InputTopics:
         return f"{one} and {other} are both the topic {topic}; expected a topic of its own for each"
 
 
-TOPICS = Setting(
-    "joint_state_topics",
-    [""],
-    "Further topics of joint states, besides joint_states, for drivers that know some joints each.",
-    "at start",
-)
+@dataclass(frozen=True)
+class StreamParameters(Parameters):
+    """Topics of states."""
+
+    joint_state_topics: tuple[str, ...] = parameter(
+        [""],
+        "Further topics of joint states, besides joint_states, for drivers that know some joints each.",
+        "at start",
+    )
+
 
 SOON = 0.05
 """While the last state is younger than this [s], the next one is near."""
@@ -260,7 +265,7 @@ class Freshness:
         self.since = self.heard = self._node.waiting_time()
 
     def holds(self, share: float = 1.0) -> bool:
-        """Return whether the last state that was answered is younger than some share of `STATE_TIMEOUT`.
+        """Return whether the last state that was answered is younger than some share of `state_timeout`.
 
         By its stamp and its arrival.
         """
@@ -270,7 +275,7 @@ class Freshness:
         return (node.waiting_time() - self.since) * 1e9 <= oldest and node.ros_time() - self.answered <= oldest
 
     def is_recent(self, moment: float, longest: float) -> bool:
-        """Return whether a time [s] is past by no more than some time [s], or `STATE_TIMEOUT`."""
+        """Return whether a time [s] is past by no more than some time [s], or `state_timeout`."""
         return self._node.waiting_time() - moment <= max(self._node.settings["state_timeout"], longest)
 
     def silence(self, longest: float, problem: str) -> str:
@@ -291,12 +296,12 @@ class Freshness:
 
 
 class StateStream:
-    """The topic ``joint_states`` of a node, and others of `TOPICS`, and what became of the states.
+    """The topic ``joint_states`` of a node, and others of `StreamParameters`, and what became of the states.
 
     Parameters
     ----------
     node : ManagedNode
-        With the parameters `STATE_TIMEOUT` and `response_times.DEADLINE`.
+        With the parameters of `TimingParameters`.
     answer : callable
         Publishes the answer to a state, ``answer(message, stamp, time, now, age)`` with its time stamp, its time (that
         of its arrival where it has none) and that of its arrival [ns], and how old it was then [s], 0 where that is not
@@ -345,7 +350,7 @@ class StateStream:
         self._subscription = subscribe(node, JointState, "joint_states", self.on_state, quality)
         self.topics = InputTopics(node, self._subscription)
         self.publishers = Publishers(node, self.topics.heard)
-        self.hear(TOPICS.name, JointState, lambda place: self.on_state)
+        self.hear("joint_state_topics", JointState, lambda place: self.on_state)
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
 
@@ -378,7 +383,7 @@ class StateStream:
         return not self.open or (fresh.last is not None and fresh.is_recent(fresh.heard, diagnostics.PERIOD))
 
     def silence(self, longest: float) -> str:
-        """Tell why no state has been answered for longer than some time [s], and `STATE_TIMEOUT`; empty where one has.
+        """Tell why no state has been answered for longer than some time [s], and `state_timeout`; empty where one has.
 
         Silence is measured by `ManagedNode.waiting_time`; where both are 0, none is too long.
         """

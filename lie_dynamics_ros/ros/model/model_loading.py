@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ from ...core.errors import ConfigurationError, ParameterError, RobotDescriptionE
 from ...core.frames import check_prefix
 from ...core.mechanism import TrackedMechanism
 from ...core.moving_base import MovingBase
-from ...core.robot_options import Payload
-from ...core.setting import Setting
+from ...core.parameters import Parameters, parameter
+from ...core.robot_options import RobotOptions
 from ...lie_dynamics import ConstraintSet, Coupling, DescriptionError, JointFriction, LieDynamicsError, Loop, Model
 from ...lie_dynamics.errors import DescriptionWarning
 from ...lie_dynamics.texts import quoted
@@ -219,55 +220,54 @@ def load_friction(description: str, values: Mapping[str, Any], model: Model) -> 
         raise RobotDescriptionError(f"friction_file: {error}") from error
 
 
-INERTIA_CHECK = Setting(
-    "inertia_check",
-    "error",
-    "What to do with links whose inertia no body can have: refuse the robot, warn and use them as they are, or ignore.",
-    "while unconfigured",
-    choices=("error", "warn", "ignore"),
-)
-JOINT_PREFIX = Setting(
-    "joint_prefix",
-    "",
-    "Put before the names of the joints in all messages, such as left_; the description and parameters are without it.",
-    "while unconfigured",
-)
-FRAME_PREFIX = Setting(
-    "frame_prefix",
-    "",
-    "Put before the names of links and frames in all messages, such as left/; the description and parameters are "
-    "without it.",
-    "while unconfigured",
-)
-MODEL_SOURCE_SETTINGS = (
-    INERTIA_CHECK,
-    JOINT_PREFIX,
-    Setting(
-        "base_link",
+@dataclass(frozen=True)
+class JointPrefix(Parameters):
+    """What the names of joints begin with in messages."""
+
+    joint_prefix: str = parameter(
         "",
-        "Take the joints below this link, and lock all others. Empty: all joints.",
+        "Put before the names of the joints in all messages, such as left_; the description and parameters are "
+        "without it.",
         "while unconfigured",
-    ),
-    Setting(
-        "locked_joints",
+    )
+@dataclass(frozen=True)
+class FramePrefix(Parameters):
+    """What the names of frames begin with in messages."""
+
+    frame_prefix: str = parameter(
+        "",
+        "Put before the names of links and frames in all messages, such as left/; the description and parameters are "
+        "without it.",
+        "while unconfigured",
+    )
+@dataclass(frozen=True)
+class ModelSourceParameters(JointPrefix):
+    """What of a description becomes the model."""
+
+    inertia_check: str = parameter(
+        "error",
+        "What to do with links whose inertia no body can have: refuse the robot, warn and use them as they are, or "
+        "ignore.",
+        "while unconfigured",
+        choices=("error", "warn", "ignore"),
+    )
+    base_link: str = parameter(
+        "", "Take the joints below this link, and lock all others. Empty: all joints.", "while unconfigured"
+    )
+    locked_joints: tuple[str, ...] = parameter(
         [""],
         "Joints that do not move, and that no state names; what they carry counts as part of the body before them.",
         "while unconfigured",
-    ),
-    Setting(
-        "locked_positions",
+    )
+    locked_positions: tuple[float, ...] = parameter(
         [0.0],
         "Where the locked joints are [rad, m]. One number for all, or one for each of locked_joints.",
-        "while unconfigured",
-        low=-1e6,
-        high=1e6,
-    ),
-)
-"""Parameters of what a description becomes as a model."""
+        "while unconfigured", low=-1e6, high=1e6,
+    )
 
 
 def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> Model:
-    """Build the model of a URDF text, which must not be a path, by values of `MODEL_SOURCE_SETTINGS`.
+    """Build the model of a URDF text, which must not be a path, by values of `ModelSourceParameters`.
 
     Its joints are named as in the text. See `Model.from_urdf` for the errors raised, besides ParameterError for values
     that make no sense together. Its size is not checked again: whoever took it in has a limit of its own.
@@ -344,7 +344,7 @@ def load_model_with_loops(description: str, values: Mapping[str, Any], logger: L
 def load_base(description: str, values: Mapping[str, Any], model: Model) -> MovingBase | None:
     """Return what carries a model that `load_model` made of a text; None where nothing of that moves.
 
-    By the values of `MODEL_SOURCE_SETTINGS`, of ``base_motion`` and of ``carrying_joints``. Its joints have their
+    By the values of `ModelSourceParameters`, of ``base_motion`` and of ``carrying_joints``. Its joints have their
     prefix, as those of the model have. Raises ConfigurationError.
     """
     base_link: str = values["base_link"]
@@ -385,7 +385,7 @@ def load_mechanism(
     check_prefix(values["frame_prefix"])
     model = load_model_with_loops(description, values, logger)
     friction = load_friction(description, values, model)
-    Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
+    RobotOptions.from_values(values).with_payload(model)  # as it will be, where it is not held yet
     constraints = load_constraints(values["loops"], model, prefix, description, values["sdf_model"])
     model = model.with_joint_prefix(prefix)
     try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import ParameterError, RobotDescriptionError
 from ...core.frames import check_prefix
 from ...core.leg_state import LEGS
-from ...core.setting import Setting
+from ...core.parameters import Parameters, parameter
 from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import OffsetPlatform, PlatformSensors, StewartPlatform
 from ...lie_dynamics.stewart.geometry.any_platform import Platform, PointJointed, any_platform, points_of
@@ -24,47 +25,45 @@ P = TypeVar("P")
 KEYS = (b"base_points", b"platform_points", b"semi_regular")
 """Keys of which the file of a platform has at least one."""
 
-PLATFORM_SETTINGS = (
-    Setting(
-        "platform",
+
+@dataclass(frozen=True)
+class PlatformParameters(Parameters):
+    """The platform, the names of its legs and its frames."""
+
+    platform: str = parameter(
         "package://lie_dynamics_ros/platforms/reference_platform.yaml",
         "Geometry of the platform: YAML text, a file path, file:///path or package://name/path.",
         "while unconfigured",
-    ),
-    Setting(
-        "legs",
+    )
+    legs: tuple[str, ...] = parameter(
         [f"leg_{i}" for i in range(1, LEGS + 1)],
         "Names of the six legs in joint states, in the order of the rows of the platform's file.",
         "while unconfigured",
-    ),
-    Setting("base_frame", "stewart_base", "Frame of the base joints, in which poses are given.", "while unconfigured"),
-    Setting(
-        "platform_frame",
-        "stewart_platform",
-        "Frame of the platform joints, whose pose it is.",
-        "while unconfigured",
-    ),
-    Setting(
-        "frame_prefix",
+    )
+    base_frame: str = parameter(
+        "stewart_base", "Frame of the base joints, in which poses are given.", "while unconfigured"
+    )
+    platform_frame: str = parameter(
+        "stewart_platform", "Frame of the platform joints, whose pose it is.", "while unconfigured"
+    )
+    frame_prefix: str = parameter(
         "",
         "Put before both frames, such as left/: so platforms of the same kind do not share frames.",
         "while unconfigured",
-    ),
-    Setting("joint_prefix", "", "Put before the names of the legs, such as left_.", "while unconfigured"),
-)
+    )
+    joint_prefix: str = parameter("", "Put before the names of the legs, such as left_.", "while unconfigured")
 
-
-def check_platform_settings(values: Mapping[str, Any]) -> None:
-    """Check the names of legs and frames; raises ParameterError."""
-    legs: Sequence[str] = values["legs"]
-    if len(legs) != LEGS or len(set(legs)) != LEGS or not all(legs):
-        raise ParameterError(f"legs is {list(legs)}; expected six different names")
-    for name in ("base_frame", "platform_frame"):
-        if not values[name] or values[name].startswith("/"):
-            raise ParameterError(f"{name} is {values[name]!r}; expected a frame without a leading slash")
-    check_prefix(values["frame_prefix"])
-    if values["base_frame"] == values["platform_frame"]:
-        raise ParameterError(f"base_frame and platform_frame are both {values['base_frame']!r}")
+    def check(self) -> None:
+        """Check the names of legs and frames; raises ParameterError."""
+        super().check()
+        if len(self.legs) != LEGS or len(set(self.legs)) != LEGS or not all(self.legs):
+            raise ParameterError(f"legs is {list(self.legs)}; expected six different names")
+        for name, frame in (("base_frame", self.base_frame), ("platform_frame", self.platform_frame)):
+            if not frame or frame.startswith("/"):
+                raise ParameterError(f"{name} is {frame!r}; expected a frame without a leading slash")
+        check_prefix(self.frame_prefix)
+        if self.base_frame == self.platform_frame:
+            raise ParameterError(f"base_frame and platform_frame are both {self.base_frame!r}")
 
 
 def _check_content(source: str) -> None:
@@ -115,7 +114,7 @@ def load_legs(source: str, logger: Logger) -> PointJointed:
 
 
 def _load(source: str, logger: Logger, read: Callable[[str], P]) -> P:
-    if source == PLATFORM_SETTINGS[0].default:
+    if source == PlatformParameters.platform:
         logger.info("the parameter platform is not set: this is the reference platform of the package")
     text = is_yaml_text(source)
     if not text:

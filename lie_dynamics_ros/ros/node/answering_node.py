@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState
 
 from ...core.errors import RequestError
-from ...core.robot_options import STATE_TIMEOUT
-from ...core.setting import Setting
+from ...core.parameters import Parameters, parameter
 from ..inputs.state_stream import StateStream
-from ..outputs.diagnostics import DEADLINE, Report
+from ..outputs.diagnostics import Report, TimingParameters
 from ..requests.services import Services
 from ..requests.worker import Worker
 from ..wire import qos
-from .managed_node import ManagedNode
+from .managed_node import ManagedNode, NodeParameters
 
-ANSWER_SETTINGS = (
-    STATE_TIMEOUT,
-    DEADLINE,
-    Setting("max_batch", 1000, "Largest number of states in one service request.", low=1, high=1_000_000),
-)
+
+@dataclass(frozen=True)
+class AnswerParameters(TimingParameters):
+    """Parameters of nodes that answer states."""
+
+    max_batch: int = parameter(1000, "Largest number of states in one service request.", low=1, high=1_000_000)
+
 
 Core = TypeVar("Core", bound=Any)
 
 
 class AnsweringNode(ManagedNode, ABC, Generic[Core]):
-    """Joint states in, answers out; subclasses fill in `read_options` and `publish`.
+    """Joint states in, answers out; subclasses fill in `OPTIONS` and `publish`.
 
     A core has ``options``, ``with_options(options)``, ``answer(state)``, ``start()`` and ``forget()``, see `RobotCore`;
     inputs have ``read(message, stamp, now, age)``, which makes a state of a message, and ``forget()``.
@@ -44,16 +46,18 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         For services that compute: joint states are answered meanwhile.
     """
 
+    OPTIONS: type[Parameters]
+    """Parameters of the core, which are some of the node's."""
     STATES = "state"
     """Name of the states in the diagnostics."""
     QUALITY = qos.STREAM_INPUT
     """Quality of service of their topic."""
 
-    def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
+    def __init__(self, name: str, parameters: type[NodeParameters], **kwargs: Any) -> None:
         self.core: Core | None = None
         self.inputs: Any = None
         self._prepared: Core | None = None
-        super().__init__(name, settings, **kwargs)
+        super().__init__(name, parameters, **kwargs)
         self.worker = self.own(Worker())
         self.offers = Services(self)
         self.open_inputs()
@@ -64,13 +68,9 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
     def open_inputs(self) -> None:
         """Subscribe to topics that must be received before states."""
 
-    @abstractmethod
-    def read_options(self, values: Mapping[str, Any]) -> Any:
-        """Make options of parameter values; raises ParameterError where they make no sense together."""
-
     def options_of(self, values: Mapping[str, Any]) -> Any:
-        """Make options of parameter values, and of what else decides on them; raises as `read_options`."""
-        return self.read_options(values)
+        """Make the core's options of parameter values, and of what else decides on them; raises ParameterError."""
+        return self.OPTIONS.from_values(values)
 
     @abstractmethod
     def publish(self, core: Core, answer: Any, stamp: Time) -> None:
@@ -80,6 +80,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
         """Check parameter values against each other, and build what they lead to; raises whatever stands against it."""
+        super().check_settings(values)
         options = self.options_of(values)
         self._prepared = None
         if self.core is not None and options != self.core.options:

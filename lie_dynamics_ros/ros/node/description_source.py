@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import ParseError, canonicalize
 
@@ -17,7 +18,7 @@ from rclpy.timer import Timer
 from std_msgs.msg import String
 
 from ...core.errors import ConfigurationError, RobotDescriptionError, reason_of
-from ...core.setting import Setting
+from ...core.parameters import Parameters, parameter
 from ..inputs.publishers import subscribe
 from ..model.robot_description import MAX_SIZE, check_text, read_description
 from ..outputs import diagnostics
@@ -27,33 +28,29 @@ from ..wire import qos
 from ..wire.compatibility import take_message
 from .managed_node import ManagedNode
 
-DESCRIPTION_SETTINGS = (
-    Setting(
-        "robot_description",
+
+@dataclass(frozen=True)
+class DescriptionParameters(Parameters):
+    """Where a node has the description of its robot from."""
+
+    robot_description: str = parameter(
         "",
-        "The robot: URDF text, a file path, file:///path or package://name/path. "
-        "Empty: taken from the topic robot_description.",
+        "The robot: URDF text, a file path, file:///path or package://name/path. Empty: taken from the topic "
+        "robot_description.",
         "while unconfigured",
-    ),
-    Setting(
-        "robot_description_timeout",
+    )
+    robot_description_timeout: float = parameter(
         5.0,
         "How long a configure transition waits for the topic robot_description [s]. Autostart waits without limit.",
         high=600.0,
-    ),
-    Setting(
-        "max_description_size",
-        MAX_SIZE,
-        "Largest robot description that is read [bytes].",
-        low=1000,
-        high=2**30,
-    ),
-    Setting(
-        "allow_robot_change",
-        False,
-        "Take another robot from the topic robot_description while active; otherwise it is refused.",
-    ),
-)
+    )
+    max_description_size: int = parameter(
+        MAX_SIZE, "Largest robot description that is read [bytes].", low=1000, high=2**30
+    )
+    allow_robot_change: bool = parameter(
+        False, "Take another robot from the topic robot_description while active; otherwise it is refused."
+    )
+
 
 POLL = 0.01
 """Period at which a configure transition looks for a message, and the executor for a robot that is ready [s]."""
@@ -83,7 +80,7 @@ class DescriptionTopic:
     Parameters
     ----------
     node : ManagedNode
-        With the parameters `DESCRIPTION_SETTINGS`.
+        With the parameters `DescriptionParameters`.
     changed : callable
         Called after each message whose text could be that of a robot.
 
@@ -168,7 +165,7 @@ class DescriptionSource:
     Parameters
     ----------
     node : ManagedNode
-        With the parameters `DESCRIPTION_SETTINGS`.
+        With the parameters `DescriptionParameters`.
     build : callable
         ``build(description, values)`` makes a robot of URDF text, with parameter values; raises with the reason. Runs
         beside the executor.

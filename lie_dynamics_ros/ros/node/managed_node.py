@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from lifecycle_msgs.msg import Transition
@@ -21,7 +22,7 @@ from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 from ...core.errors import ConfigurationError, ParameterError, reason_of
-from ...core.setting import Setting
+from ...core.parameters import parameter, with_default
 from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
 from ..outputs.diagnostics import DiagnosticsPublisher, Report
@@ -34,7 +35,7 @@ from ..wire.compatibility import (
     refuse_impossible_transitions,
 )
 from .parameters import Settings
-from .process import END_WHEN_DEAF, REAL_TIME_SETTINGS, ConnectivityWatchdog, freeze_gc, unfreeze_gc
+from .process import ConnectivityWatchdog, RealTimeParameters, freeze_gc, unfreeze_gc
 from .spinning import EXECUTORS, REST_CHECK, REST_TIME
 
 # Topics of one node: each for messages of one type, and none that it hears and publishes on.
@@ -64,18 +65,35 @@ def check_inputs(node: Node) -> None:
             )
 
 
-COMMON_SETTINGS = (
-    Setting("autostart", True, "Configure and activate the node as soon as possible.", "at start"),
-    Setting(
-        "executor",
+@dataclass(frozen=True)
+class NodeParameters(RealTimeParameters):
+    """Parameters of all nodes."""
+
+    autostart: bool = parameter(True, "Configure and activate the node as soon as possible.", "at start")
+    executor: str = parameter(
         EXECUTORS[0],
         "Executor that runs the node; single_threaded is the fallback where rclpy has no EventsExecutor.",
         "at start",
         choices=EXECUTORS,
-    ),
-    *REAL_TIME_SETTINGS,
-    END_WHEN_DEAF,
-)
+    )
+    end_when_deaf: bool = parameter(
+        False,
+        "End with exit code 1, for a supervisor to start the process again, where a callback does not return, or "
+        "nothing is heard and DDS leaves a network out; otherwise this is only reported.",
+        "at start",
+    )
+
+
+@dataclass(frozen=True)
+class BackgroundNodeParameters(NodeParameters):
+    """Parameters of nodes that command nothing real: the viewer, and simulated drivers.
+
+    In real time, these would set going more than a slow machine can do, and leave nothing of it to others; without,
+    states become fewer.
+    """
+
+    thread_priority: int = with_default(RealTimeParameters, "thread_priority", 0)
+
 
 LEAVES_ACTIVE = (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVE_SHUTDOWN)
 LEAVING_LABELS = ("deactivate", "shutdown")
@@ -113,8 +131,8 @@ class ManagedNode(LifecycleNode):
     ----------
     name : str
         Name of the node, unless remapped.
-    settings : sequence of Setting
-        Its parameters, besides those common to all nodes; one of the same name as one of these takes its place.
+    parameters : type
+        What declares its parameters.
 
     Attributes
     ----------
@@ -131,7 +149,7 @@ class ManagedNode(LifecycleNode):
         Returns whether the process is to end, for what waits in a transition.
     """
 
-    def __init__(self, name: str, settings: Sequence[Setting], **kwargs: Any) -> None:
+    def __init__(self, name: str, parameters: type[NodeParameters], **kwargs: Any) -> None:
         self._owned = ExitStack()
         self.failure = ""
         self.watchdog: ConnectivityWatchdog | None = None
@@ -142,7 +160,7 @@ class ManagedNode(LifecycleNode):
         super().__init__(name, **kwargs)
         refuse_impossible_transitions(self)
         self.settings = Settings(
-            self, (*COMMON_SETTINGS, *settings), self.is_configured, self.check_settings, self.settings_changed,
+            self, parameters, self.is_configured, self.check_settings, self.settings_changed,
             self.parameter_joints,
         )  # fmt: skip
         self._follow_time()
@@ -181,6 +199,7 @@ class ManagedNode(LifecycleNode):
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
         """Check parameter values against each other; raises ParameterError."""
+        self.settings.kind.from_values(values)
 
     def settings_changed(self, names: set[str]) -> None:
         """React to parameters that have changed."""

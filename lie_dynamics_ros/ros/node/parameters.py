@@ -8,7 +8,7 @@ to is built before anything is stored, and taken into use afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ...core.errors import ParameterError, reason_of, start_problem
-from ...core.setting import Setting
+from ...core.parameters import Parameters, Setting
 from ..wire.compatibility import given_value
 
 
@@ -51,7 +51,8 @@ class Settings(Mapping[str, Any]):
     ----------
     node : Node
         On which they are declared.
-    settings : iterable of Setting
+    kind : type
+        What declares them.
     configured : callable
         Returns whether the node is configured, so that its structure may not change.
     check : callable
@@ -67,13 +68,14 @@ class Settings(Mapping[str, Any]):
     def __init__(
         self,
         node: Node,
-        settings: Iterable[Setting],
+        kind: type[Parameters],
         configured: Callable[[], bool],
         check: Callable[[Mapping[str, Any]], None],
         changed: Callable[[set[str]], None],
         joints: Callable[[], Sequence[str]],
     ) -> None:
-        self._settings = {setting.name: setting for setting in settings}
+        self.kind = kind
+        self._settings = {setting.name: setting for setting in kind.settings()}
         self._node, self._configured, self._check, self._changed = node, configured, check, changed
         self._joints = joints
         self._values: dict[str, Any] = {}

@@ -13,14 +13,14 @@ import socket
 import struct
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from rclpy.node import Node
 
-from ...core.setting import Setting
+from ...core.parameters import Parameters, parameter
 
 # Real-time scheduling of a node's process: requested by parameters, granted by the system, logged in one line.
 #
@@ -30,28 +30,27 @@ REMEDY = (
     "see the page on real time in the documentation: rtprio and memlock in /etc/security/limits.conf, or CAP_SYS_NICE"
 )
 
-REAL_TIME_SETTINGS = (
-    Setting(
-        "thread_priority",
+
+@dataclass(frozen=True)
+class RealTimeParameters(Parameters):
+    """Parameters of real-time scheduling."""
+
+    thread_priority: int = parameter(
         50,
-        "Priority of all threads of the process under the scheduler SCHED_FIFO, where the system allows it. "
-        "0: as the process was started.",
+        "Priority of all threads of the process under the scheduler SCHED_FIFO, where the system allows it. 0: as the "
+        "process was started.",
         "at start",
         high=99,
-    ),
-    Setting(
-        "cpu_affinity",
+    )
+    cpu_affinity: tuple[int, ...] = parameter(
         [-1],
         "Processors that all threads of the process may run on, counted from 0. [-1] stands for all.",
         "at start",
         low=-1,
         high=4095,
-    ),
-    Setting("lock_memory", False, "Keep all memory of the process from being paged out.", "at start"),
-)
-AS_STARTED = replace(REAL_TIME_SETTINGS[0], default=0)
-"""The first of them, for nodes that command nothing real: the viewer, and simulated drivers. In real time, these would
-set going more than a slow machine can do, and leave nothing of it to others; without, states become fewer."""
+    )
+    lock_memory: bool = parameter(False, "Keep all memory of the process from being paged out.", "at start")
+
 
 _LOCK_CURRENT, _LOCK_FUTURE = 1, 2
 
@@ -71,7 +70,7 @@ class Granted:
 
 
 def apply_real_time(values: Mapping[str, Any]) -> Granted:
-    """Apply the values of `REAL_TIME_SETTINGS` to this process; what cannot be had is reported, never raised.
+    """Apply the values of `RealTimeParameters` to this process; what cannot be had is reported, never raised.
 
     Threads that exist get the priority one by one. Threads that are made later inherit it from their makers.
     """
@@ -89,7 +88,7 @@ def apply_real_time(values: Mapping[str, Any]) -> Granted:
 
 def request_real_time(node: Node) -> None:
     """Apply a node's parameters of this module to its process, and log the outcome."""
-    names = [setting.name for setting in REAL_TIME_SETTINGS]
+    names = [setting.name for setting in RealTimeParameters.settings()]
     if not all(node.has_parameter(name) for name in names):
         return
     outcome = apply_real_time({name: node.get_parameter(name).value for name in names})
@@ -156,14 +155,6 @@ STUCK = 20.0
 """Time after which a callback that does not return, or a network that is left out, counts as a failure [s]."""
 INTERVAL = 5.0
 """Between two checks [s]; each takes a third of a millisecond."""
-
-END_WHEN_DEAF = Setting(
-    "end_when_deaf",
-    False,
-    "End with exit code 1, for a supervisor to start the process again, where a callback does not return, or nothing "
-    "is heard and DDS leaves a network out; otherwise this is only reported.",
-    "at start",
-)
 
 _ADDRESS, _FLAGS, _RUNNING = 0x8915, 0x8913, 0x41
 

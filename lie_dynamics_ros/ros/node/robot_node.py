@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time
@@ -13,46 +14,61 @@ from std_msgs.msg import Bool
 
 from ...core.errors import RequestError
 from ...core.frames import check_prefix, link_of
+from ...core.parameters import parameter
 from ...core.robot_core import RobotCore
-from ...core.robot_options import MODEL_SETTINGS, Payload, RobotOptions
+from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
-from ...core.setting import Setting
 from ...lie_dynamics import JointFriction, Model
-from ..inputs.base_input import BASE_SETTINGS, IMU_SETTINGS, BaseInput, ImuInput, check_base
-from ..inputs.robot_inputs import INPUT_SETTINGS, NAMED, RobotInputs
-from ..inputs.state_stream import TOPICS
-from ..model.model_loading import FRAME_PREFIX, MODEL_SOURCE_SETTINGS, load_base, load_friction, load_model
+from ..inputs.base_input import BaseInput, BaseParameters, ImuInput, ImuParameters, check_base
+from ..inputs.joint_states import PartialStateParameters
+from ..inputs.robot_inputs import NAMED, RobotInputs, VelocityParameters
+from ..inputs.state_stream import StreamParameters
+from ..model.model_loading import FramePrefix, ModelSourceParameters, load_base, load_friction, load_model
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
 from ..wire import qos
 from ..wire.messages import wrench_to_array
-from .answering_node import ANSWER_SETTINGS, AnsweringNode
-from .description_source import DESCRIPTION_SETTINGS, DescriptionSource
+from .answering_node import AnsweringNode, AnswerParameters
+from .description_source import DescriptionParameters, DescriptionSource
+from .managed_node import NodeParameters
 
-ROBOT_SETTINGS = (
-    Setting(
-        "joints",
-        [""],
-        "Joints of the outputs, and of inputs without names, in this order. [''] stands for all, in model order.",
-        "while unconfigured",
-    ),
-    *MODEL_SOURCE_SETTINGS,
-    FRAME_PREFIX,
-    *MODEL_SETTINGS,
-    *ANSWER_SETTINGS,
-    *INPUT_SETTINGS,
-    TOPICS,
-    *IMU_SETTINGS,
-    *BASE_SETTINGS,
-    Setting(
-        "payload_when",
+
+@dataclass(frozen=True)
+class RobotNodeParameters(
+    RobotOptions,
+    AnswerParameters,
+    ModelSourceParameters,
+    FramePrefix,
+    VelocityParameters,
+    PartialStateParameters,
+    StreamParameters,
+    ImuParameters,
+    DescriptionParameters,
+    NodeParameters,
+):
+    """Parameters of nodes that answer the joint states of one robot."""
+
+    payload_when: str = parameter(
         "always",
         "When the payload of the parameters counts: always, or while ~/gripped is true.",
         choices=("always", "gripped"),
-    ),
-    Setting("wrench_timeout", 0.1, "External wrenches older than this count as zero [s]. 0: no limit.", high=3600.0),
-)
+    )
+    wrench_timeout: float = parameter(
+        0.1, "External wrenches older than this count as zero [s]. 0: no limit.", high=3600.0
+    )
+
+
+@dataclass(frozen=True)
+class TreeNodeParameters(BaseParameters, RobotNodeParameters):
+    """The same for a robot without loops, whose base may move."""
+
+    joints: tuple[str, ...] = parameter(
+        [""],
+        "Joints of the outputs, and of inputs without names, in this order. [''] stands for all, in model order.",
+        "while unconfigured",
+    )
+
 
 Core = TypeVar("Core", bound=RobotCore)
 
@@ -113,7 +129,7 @@ class HeldPayload:
 
 
 class RobotNode(AnsweringNode[Core], Generic[Core]):
-    """Joint states in, answers out; subclasses fill in `read_options`, `make_core`, `outputs` and `publish`.
+    """Joint states in, answers out; subclasses fill in `OPTIONS`, `make_core`, `outputs` and `publish`.
 
     Attributes
     ----------
@@ -126,8 +142,8 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
     inputs: RobotInputs | None
     source: DescriptionSource
 
-    def __init__(self, name: str, settings: tuple[Setting, ...], **kwargs: Any) -> None:
-        super().__init__(name, (*DESCRIPTION_SETTINGS, *settings), **kwargs)
+    def __init__(self, name: str, parameters: type[NodeParameters], **kwargs: Any) -> None:
+        super().__init__(name, parameters, **kwargs)
         self._payload = HeldPayload(self)
         self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
         self._imu, self._base = ImuInput(self), BaseInput(self)
@@ -146,7 +162,7 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         model = load_model(description, values, self.get_logger())
         friction = load_friction(description, values, model)
         options: RobotOptions = self.options_of(values)
-        Payload.from_values(values).put_on(model)  # as it will be, where it is not held yet
+        RobotOptions.from_values(values).with_payload(model)  # as it will be, where it is not held yet
         model = model.with_joint_prefix(prefix)
         core = self.make_core(model, options, friction)
         base = load_base(description, values, model) if check_base(values) else None
@@ -223,14 +239,14 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
     def options_of(self, values: Mapping[str, Any]) -> RobotOptions:
         """Make options of parameter values, without the payload where it is not held; raises ParameterError."""
         counts = self._payload.counts(values)
-        found: RobotOptions = self.read_options(values if counts else {**values, "payload_mass": 0.0})
+        found: RobotOptions = super().options_of(values if counts else {**values, "payload_mass": 0.0})
         return found
 
     def check_settings(self, values: Mapping[str, Any]) -> None:
         """Check parameter values against each other, and a payload that is not held yet; see `AnsweringNode`."""
         super().check_settings(values)
         if self.core is not None:
-            Payload.from_values(values).put_on(self.core.model)
+            RobotOptions.from_values(values).with_payload(self.core.model)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply parameters that may change at run time."""

@@ -24,7 +24,6 @@ from ..workarounds import enabled, shared_memory
 from ..workarounds.shutdown import shutdown_with_deadline
 from .domain import set_profile
 from .process import (
-    END_WHEN_DEAF,
     ConnectivityWatchdog,
     GarbageBetweenCallbacks,
     all_active,
@@ -70,10 +69,10 @@ def asks_for_help(args: Sequence[str] | None) -> bool:
 
 
 def help_of(module: Any, title: str) -> str:
-    """Return the help of a node: its parameters are the ``SETTINGS`` of its module."""
+    """Return the help of a node: its parameters are `SETTINGS` of its module."""
     name = module.__name__.split(".")[-2]
     lines = [f"usage: {name} [--ros-args [-p NAME:=VALUE ...] [--params-file FILE] [-r FROM:=TO ...]]", "", title, ""]
-    lines.append("Parameters beside those that all nodes have (`ros2 param describe` shows ranges), with defaults:")
+    lines.append("Parameters (`ros2 param describe` shows ranges), with defaults:")
     for setting in module.SETTINGS:
         default = "true" if setting.default is True else "false" if setting.default is False else setting.default
         lines.append(f"  {setting.name} = {default if default != '' else repr('')}\n      {setting.description}")
@@ -139,7 +138,7 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
 
 def _spin(nodes: Sequence[Node], signals: EndSignals) -> None:
     executor = make_executor(_first(nodes, "executor", EXECUTORS[0]))
-    end_when_deaf = _first(nodes, END_WHEN_DEAF.name, END_WHEN_DEAF.default)
+    end_when_deaf = _first(nodes, "end_when_deaf", False)
     watchdog = ConnectivityWatchdog(nodes, end_when_deaf)
     try:
         for node in nodes:

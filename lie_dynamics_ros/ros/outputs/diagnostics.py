@@ -12,7 +12,8 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
-from ...core.setting import Setting
+from ...core.parameters import parameter
+from ...core.robot_options import StateAge
 from ..wire import qos
 
 OK = DiagnosticStatus.OK
@@ -23,13 +24,13 @@ SAY_AGAIN = 10.0
 """Period at which the log repeats lasting problems and waits [s]."""
 DROPPED = "dropped: "
 """Begins the names of the counts of dropped messages; the kind of their fault follows."""
-DEADLINE = Setting(
-    "deadline",
-    0.001,
-    "Answers that take longer are counted as late, in the diagnostics alone [s].",
-    low=1e-6,
-    high=3600.0,
-)
+@dataclass(frozen=True)
+class TimingParameters(StateAge):
+    """How old a state may be, and how long its answer may take."""
+
+    deadline: float = parameter(
+        0.001, "Answers that take longer are counted as late, in the diagnostics alone [s].", low=1e-6, high=3600.0
+    )
 
 EDGES = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 100e-3)
 """Upper ends of the bins of the histogram [s]; one more holds what is longer."""
@@ -157,7 +158,7 @@ class ResponseTimes:
     """
 
     def __init__(self) -> None:
-        self.deadline = DEADLINE.default
+        self.deadline = TimingParameters.deadline
         self._counts = [0] * (len(EDGES) + 1)
         self.late, self.longest, self._recent = 0, 0.0, 0.0
 

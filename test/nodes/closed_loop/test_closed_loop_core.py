@@ -8,15 +8,16 @@ from five_bar_machine import JOINTS, LOOPS, MOTORS, START, URDF, closed, derivat
 
 from lie_dynamics_ros.core.commands import HybridCommand
 from lie_dynamics_ros.core.errors import ConfigurationError, MessageError, ParameterError
-from lie_dynamics_ros.core.mechanism import TrackedMechanism
-from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
+from lie_dynamics_ros.core.mechanism import MechanismParameters, TrackedMechanism
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, LieDynamicsError, Model, external_wrench
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot
-from lie_dynamics_ros.nodes.closed_loop.core import CLOSED_LOOP_SETTINGS, ClosedLoopCore, ClosedLoopOptions
+from lie_dynamics_ros.nodes.closed_loop.core import ClosedLoopCore, ClosedLoopOptions
 
 MS = 10**6
-DEFAULTS = {setting.name: setting.default for setting in (*CLOSED_LOOP_SETTINGS, *MODEL_SETTINGS)}
+DEFAULTS = {
+    **ClosedLoopOptions.defaults(), **MechanismParameters.defaults(), "estimated_wrench": [""], "platform_frame": "",
+}  # fmt: skip
 FIVE_BAR = {
     "measured_joints": list(MOTORS),
     "start_joints": list(JOINTS),
@@ -124,7 +125,7 @@ def test_limited_efforts_and_what_they_lead_to():
     np.testing.assert_allclose(efforts(START, np.zeros(2), accelerations), answer.effort, atol=1e-5)
     driver.command([False, False], [-500.0, 500.0])
     assert driver.send(START).effort.tolist() == [-limit, limit]
-    core.set_options(replace(core.options, saturate=False))
+    core.set_options(replace(core.options, saturate_efforts=False))
     assert driver.send(START).effort.tolist() == [-500.0, 500.0]
 
 
@@ -177,7 +178,7 @@ def test_what_cannot_be_followed_is_told_and_the_next_state_is_followed():
     answer = driver.send(START, period=10**9)
     assert answer.refusal is None and "cannot be excluded" in answer.tracked.message
     assert driver.core.follower.refuted
-    driver.core.set_options(replace(driver.core.options, publish_ambiguous=False))
+    driver.core.set_options(replace(driver.core.options, when_ambiguous="withhold"))
     assert driver.send(START).refusal.kind == "ambiguous"
     driver.core.forget()
     assert driver.send(START).tracked.certified and not driver.core.follower.refuted

@@ -7,15 +7,16 @@ import pytest
 import yaml
 
 import lie_dynamics_ros
-from lie_dynamics_ros.core.mechanism import TrackedMechanism
-from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
+from lie_dynamics_ros.core.mechanism import MechanismParameters, TrackedMechanism
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, Model, mechanism
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
-from lie_dynamics_ros.nodes.closed_loop.core import CLOSED_LOOP_SETTINGS, ClosedLoopCore, ClosedLoopOptions
+from lie_dynamics_ros.nodes.closed_loop.core import ClosedLoopCore, ClosedLoopOptions
 
 SHARE = Path(lie_dynamics_ros.__file__).parent
-DEFAULTS = {setting.name: setting.default for setting in (*CLOSED_LOOP_SETTINGS, *MODEL_SETTINGS)}
+DEFAULTS = {
+    **ClosedLoopOptions.defaults(), **MechanismParameters.defaults(), "estimated_wrench": [""], "platform_frame": "",
+}  # fmt: skip
 FILES = sorted(path for path in (SHARE / "mechanisms").glob("*.yaml") if not path.stem.endswith("_loops"))
 
 

@@ -13,7 +13,7 @@ from support.sdf_text import as_sdf
 
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_points import JointPoints
-from lie_dynamics_ros.core.mechanism import MECHANISM_SETTINGS, TrackedMechanism
+from lie_dynamics_ros.core.mechanism import MechanismParameters, TrackedMechanism
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
     JointFriction,
@@ -31,7 +31,7 @@ VALUES = yaml.safe_load(PARAMETERS)["/**"]["computed_torque"]["ros__parameters"]
 MS = 10**6
 MADE = mechanism("five-bar")
 START = MADE.motors(MADE.q)
-DEFAULTS = {setting.name: setting.default for setting in MECHANISM_SETTINGS}
+DEFAULTS = MechanismParameters.defaults()
 
 
 class Driver:

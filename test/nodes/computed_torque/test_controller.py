@@ -56,9 +56,11 @@ def test_needs_no_ros():
 def test_has_the_nodes_parameters_and_defaults():
     """All but those that concern topics, clocks and processes, which a list names."""
     from lie_dynamics_ros.nodes.computed_torque.node import SETTINGS as NODE
+    from lie_dynamics_ros.ros.node.description_source import DescriptionParameters
+    from lie_dynamics_ros.ros.node.managed_node import NodeParameters
 
     own = {setting.name: setting for setting in NODE}
-    only_ros = {
+    only_ros = set(DescriptionParameters.defaults()) | set(NodeParameters.defaults()) | {
         "joints", "frame_prefix", "deadline", "max_batch", "joint_age_limit", "joint_state_topics",
         "payload_when", "wrench_timeout", "feedback_rate", "outputs",
     }  # fmt: skip

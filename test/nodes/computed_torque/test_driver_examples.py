@@ -9,12 +9,11 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from lie_dynamics_ros.nodes.computed_torque.node import SETTINGS
 from lie_dynamics_ros.nodes.computed_torque.options import ComputedTorqueOptions
-from lie_dynamics_ros.ros.node.managed_node import COMMON_SETTINGS
 
 FOLDER = Path(__file__).parents[3] / "examples" / "drivers"
 FILES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
 OURS = {stem: content for stem, content in FILES.items() if "controller_names" not in str(content)}
-KNOWN = {setting.name: setting for setting in (*COMMON_SETTINGS, *SETTINGS)}
+KNOWN = {setting.name: setting for setting in SETTINGS}
 
 
 @pytest.mark.parametrize("stem", OURS)

@@ -6,15 +6,14 @@ from support.arms import load, physics
 from support.compare import relative
 
 from lie_dynamics_ros.core.errors import ParameterError
-from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import JointFriction, frame_pose, gravity_force, inverse_dynamics, jacobian
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
-from lie_dynamics_ros.nodes.contact.core import CONTACT_SETTINGS, ContactCore, ContactOptions, make_report
+from lie_dynamics_ros.nodes.contact.core import ContactCore, ContactOptions, make_report
 
 REST = np.array([0.0, -0.3, 0.0, -1.9, 0.0, 1.6, 0.5])
 S = 10**9
-DEFAULTS = {setting.name: setting.default for setting in (*CONTACT_SETTINGS, *MODEL_SETTINGS)}
+DEFAULTS = ContactOptions.defaults()
 
 
 def core_of(friction=None, **values):

@@ -15,6 +15,7 @@ from lie_dynamics_ros.core.moving_base import Odometry
 from lie_dynamics_ros.core.robot_state import BaseState, RobotState
 from lie_dynamics_ros.lie_dynamics import external_wrench, frame_pose
 from lie_dynamics_ros.nodes.hybrid_dynamics.core import HybridDynamicsCore, HybridDynamicsOptions
+from lie_dynamics_ros.nodes.hybrid_dynamics.node import HybridDynamicsParameters
 from lie_dynamics_ros.nodes.inverse_dynamics.core import InverseDynamicsCore, InverseDynamicsOptions
 from lie_dynamics_ros.ros.inputs import base_input
 from lie_dynamics_ros.ros.model.model_loading import load_base, load_model
@@ -209,7 +210,7 @@ def test_what_cannot_carry_is_refused(monkeypatch):
     with pytest.raises(ParameterError, match="carrying_joints is 'states' without base_link"):
         make("inverse_dynamics", LEANING, carrying_joints="states")
     with pytest.raises(ParameterError, match="free_base with base_motion 'fixed'; expected 'odometry'"):
-        make("hybrid_dynamics", LEANING, free_base=True)
+        HybridDynamicsParameters(free_base=True)
     with monkeypatch.context() as patch:
         patch.setattr(base_input, "OdometryMessage", None)
         with pytest.raises(ConfigurationError, match="base_motion is 'odometry', for which the package nav_msgs is"):

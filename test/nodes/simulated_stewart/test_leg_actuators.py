@@ -1,25 +1,21 @@
 """Actuators of simulated_stewart: limits, backlash, delay, stalls; and the loop of set points, actuators and pose."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
 from node_platforms import HOME, TEXT, lengths, pose_at
 
 from lie_dynamics_ros.core.leg_state import LegState
-from lie_dynamics_ros.lie_dynamics import SpatialInertia
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
-from lie_dynamics_ros.lie_dynamics.stewart.command import PlatformLoad
 from lie_dynamics_ros.nodes.simulated_stewart.core import ActuatorOptions, LegActuators
-from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore, StewartCommandOptions
-from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
+from lie_dynamics_ros.nodes.stewart_command.core import CommandParameters, StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS as POSE_SETTINGS
 
 PLATFORM = StewartPlatform.from_yaml(TEXT + "\nleg_limits: [0.4, 0.7]\n")
-IDEAL = ActuatorOptions(math.inf, math.inf, math.inf, 0.0, 0.0, 200.0, PlatformLoad())
+IDEAL = ActuatorOptions(servo_rate=200.0)
 GOAL = pose_at([0.02, -0.01, 0.53], [0.05, -0.04, 0.1])
 STEP = 0.002
 
@@ -79,13 +75,12 @@ def test_strokes_end_and_weak_legs_stall():
     settle(legs)
     assert (legs.lengths <= 0.7).all() and (legs.lengths >= 0.4).all()
     assert "end of its stroke" in legs.held
-    load = PlatformLoad(SpatialInertia(20.0, np.zeros(3), np.zeros((3, 3))))
-    weak = actuators(max_force=20.0, load=load)
+    weak = actuators(max_force=20.0, mass=20.0)
     weak.command(lengths(GOAL), np.zeros(6))
     settle(weak, 0.1)
     assert np.abs(weak.pose - HOME).max() < 1e-9
     assert "stalls" in weak.held and "20 N" in weak.held
-    strong = actuators(max_force=2000.0, max_acceleration=2.0, servo_rate=20.0, load=load)
+    strong = actuators(max_force=2000.0, max_acceleration=2.0, servo_rate=20.0, mass=20.0)
     strong.command(lengths(GOAL), np.zeros(6))
     settle(strong, 0.6)
     assert np.abs(strong.lengths - lengths(GOAL)).max() < 1e-4
@@ -94,8 +89,7 @@ def test_strokes_end_and_weak_legs_stall():
 
 @pytest.mark.parametrize("wrong", [(1e308, 0.0), (-1e308, 1e308), (0.5, -1e308)])
 def test_set_points_beyond_all_numbers_leave_finite_ones(wrong):
-    load = PlatformLoad(SpatialInertia(20.0, np.zeros(3), np.zeros((3, 3))))
-    for legs in (actuators(max_force=500.0, load=load), actuators()):
+    for legs in (actuators(max_force=500.0, mass=20.0), actuators()):
         legs.command(*(np.full(6, number) for number in wrong))
         settle(legs, 0.02)
         assert np.isfinite([legs.lengths, legs.rates]).all() and np.isfinite(legs.pose).all()
@@ -113,7 +107,7 @@ def test_lengths_without_a_pose_are_not_taken_on():
 @pytest.mark.parametrize(("delay", "backlash"), [(0.0, 0.0), (0.02, 1e-4)])
 def test_the_loop_of_command_actuators_and_pose(delay, backlash):
     """The core of stewart_command commands actuators, whose lengths the core of stewart_pose answers with the pose."""
-    defaults = {setting.name: setting.default for setting in COMMAND_SETTINGS}
+    defaults = CommandParameters.defaults()
     core = StewartCommandCore(StewartCommandOptions.from_values(PLATFORM, defaults), PLATFORM_LEGS)
     legs = actuators(delay=delay, backlash=backlash, max_rate=0.25, max_acceleration=3.0)
     values = {setting.name: setting.default for setting in POSE_SETTINGS}

@@ -10,9 +10,6 @@ import pytest
 from node_platforms import BASE, HOME, TOP, lengths, pose_at
 from test_leg_actuators import PLATFORM, STEP, actuators, settle
 
-from lie_dynamics_ros.lie_dynamics import SpatialInertia
-from lie_dynamics_ros.lie_dynamics.stewart.command import PlatformLoad
-
 ACROSS = np.linalg.norm(TOP - BASE, axis=1)
 """Distance of the ends of a leg, seen from above."""
 START = lengths(HOME)
@@ -91,11 +88,10 @@ def test_the_backlash_is_the_play_operator():
 def test_a_leg_stalls_below_the_weight_that_it_carries(share):
     """Six legs that lean by the same angle carry m (g + a) / 6 over its cosine each."""
     mass, a = 30.0, 0.5
-    load = PlatformLoad(SpatialInertia(mass, np.zeros(3), np.zeros((3, 3))))
     carried = (
         mass * (9.81 + a * START / 0.5) / 6.0 * START / 0.5
     )  # a leg's acceleration is that of the height over L / z
-    legs = actuators(max_force=share * carried.max(), max_acceleration=a, load=load)
+    legs = actuators(max_force=share * carried.max(), max_acceleration=a, mass=mass)
     legs.command(at_height(0.51), np.zeros(6))
     legs.advance(STEP)
     assert (legs.held == "") == (share > 1.0)

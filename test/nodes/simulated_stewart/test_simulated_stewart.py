@@ -20,7 +20,7 @@ GOAL = pose_at([0.03, -0.02, 0.47], [0.1, -0.15, 0.2])
 
 def motion(text=TEXT, **options):
     platform = StewartPlatform.from_yaml(text)
-    values = {"translation": 0.05, "rotation": 0.2, "frequency": 0.5, "response": 0.1, **options}
+    values = {"translation_amplitude": 0.05, "frequency": 0.5, "response_time": 0.1, **options}
     return PlatformMotion(platform, HOME, MotionOptions(**values))
 
 
@@ -42,7 +42,7 @@ def test_the_motion_is_smooth_and_its_rates_are_those_of_its_poses():
 
 
 def test_the_accelerometer_measures_the_second_differences_of_its_place_less_gravity():
-    moving, h, gravity = motion(response=0.05), 1e-4, np.array([0.5, 0.0, -9.7])
+    moving, h, gravity = motion(response_time=0.05), 1e-4, np.array([0.5, 0.0, -9.7])
     for _ in range(20):
         moving.advance(0.03)
         behind, before = moving.pose, moving.twist

@@ -4,8 +4,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, reference_platform
-from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore, StewartCommandOptions
-from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
+from lie_dynamics_ros.nodes.stewart_command.core import CommandParameters, StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 
 REFERENCE = reference_platform()
@@ -14,7 +13,7 @@ PLATFORM = StewartPlatform(
 )  # fmt: skip
 HOME = PLATFORM.home_pose
 LEGS = [f"leg_{k}" for k in range(1, 7)]
-DEFAULTS = {setting.name: setting.default for setting in COMMAND_SETTINGS}
+DEFAULTS = CommandParameters.defaults()
 LEAD = 0.04
 
 
@@ -41,7 +40,7 @@ class Run:
 
     def __init__(self, core, late=0):
         self.core, self.late = core, late
-        self.period = 1.0 / core.options.rate
+        self.period = 1.0 / core.options.given.rate
         self.lengths, self.efforts, self.rates, self.poses = [], [], [], []
         self._plans = []
 

@@ -30,7 +30,7 @@ class Rides(Run):
 
     def go(self, seconds, felt=None):
         """Ride; ``felt`` is a function of time, or None for silence."""
-        for _ in range(round(seconds * self.core.options.rate)):
+        for _ in range(round(seconds * self.core.options.given.rate)):
             self.now += self.period
             if felt is not None:
                 self.ride.hear(*felt(self.now), self.now)

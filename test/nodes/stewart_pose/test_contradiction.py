@@ -10,9 +10,8 @@ from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPos
 PLATFORM = semi_regular_platform(0.8, 0.55, np.radians(8), np.radians(8), height=0.85)
 HOME = PLATFORM.home_pose
 OPTIONS = StewartPoseOptions(
-    leg_noise=(1e-5,), max_steps=1000, start_pose=(0.0,), max_speed=(1.0, 3.0), length_error=5e-4,
-    publish_ambiguous=True,
-)  # fmt: skip
+    leg_noise=(1e-5,), max_speed=(1.0, 3.0), length_error=5e-4, when_ambiguous="publish"
+)
 
 
 def follow(core, jumps):

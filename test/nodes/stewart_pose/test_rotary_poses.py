@@ -16,10 +16,8 @@ from std_srvs.srv import Trigger
 
 from lie_dynamics_ros.core.leg_state import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import RotaryPlatform, StewartError, TrackingStatus
-from lie_dynamics_ros.lie_dynamics.stewart.command import PlatformLoad
 from lie_dynamics_ros.nodes.simulated_stewart.core import ActuatorOptions, LegActuators, MotionOptions, PlatformMotion
-from lie_dynamics_ros.nodes.stewart_command.core import StewartCommandCore, StewartCommandOptions
-from lie_dynamics_ros.nodes.stewart_command.node import COMMAND_SETTINGS
+from lie_dynamics_ros.nodes.stewart_command.core import CommandParameters, StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore, FusionOptions
@@ -130,8 +128,8 @@ def test_simulated_servos_move_to_a_pose_and_wait_at_the_end_of_their_reach():
 
 
 def test_simulated_servos_follow_set_points():
-    load = PlatformLoad()
-    servos = LegActuators(PLATFORM, HOME, ActuatorOptions(6.0, 200.0, np.inf, 0.0, 0.002, 100.0, load))
+    options = ActuatorOptions(max_rate=6.0, max_acceleration=200.0, delay=0.002, servo_rate=100.0)
+    servos = LegActuators(PLATFORM, HOME, options)
     wanted = angles_of(pose_at(0.1))
     servos.command(wanted, np.zeros(6))
     for _ in range(500):
@@ -144,7 +142,7 @@ def test_simulated_servos_follow_set_points():
 
 
 def commanding(**values):
-    defaults = {setting.name: setting.default for setting in COMMAND_SETTINGS}
+    defaults = CommandParameters.defaults()
     own = {"max_rate": 5.0, "max_acceleration": 60.0, "max_force": 0.2, "mass": 0.3, "rest_speed": 0.05}
     return StewartCommandCore(StewartCommandOptions.from_values(PLATFORM, defaults | own | values), SERVOS)
 
@@ -158,7 +156,7 @@ def test_commands_are_angles_within_their_limits():
     plan = core.ask(PathTarget(goal[None], (False,)), 0.0)
     core.take(plan.make())
     assert core.refusal == ""
-    period, rows = 1.0 / core.options.rate, [core.step(1.0 / core.options.rate)]
+    period, rows = 1.0 / core.options.given.rate, [core.step(1.0 / core.options.given.rate)]
     while core.phase == "following":
         rows.append(core.step(period))
     angles, rates = (np.array([getattr(row, name) for row in rows]) for name in ("lengths", "rates"))

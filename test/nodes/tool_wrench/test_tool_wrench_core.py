@@ -5,12 +5,11 @@ import pytest
 from support.sensed_tool import BIAS, COM, FLANGE, INERTIA, MASS, NOISE, Wrist
 
 from lie_dynamics_ros.core.errors import MessageError, ParameterError, RequestError
-from lie_dynamics_ros.core.robot_options import MODEL_SETTINGS
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.nodes.tool_wrench.core import TOOL_WRENCH_SETTINGS, ToolWrenchCore, ToolWrenchOptions
+from lie_dynamics_ros.nodes.tool_wrench.core import ToolWrenchCore, ToolWrenchOptions
 
 S, MS = 10**9, 10**6
-DEFAULTS = {setting.name: setting.default for setting in (*TOOL_WRENCH_SETTINGS, *MODEL_SETTINGS)}
+DEFAULTS = ToolWrenchOptions.defaults()
 WRISTS = ((1.6, 0.5), (3.2, 0.5), (2.4, -1.0), (0.4, 1.8), (2.4, 2.0))
 POSES = np.array([[0.0, -0.3, 0.0, -1.9, 0.0, *wrist] for wrist in WRISTS])
 

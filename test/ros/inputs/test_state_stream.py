@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import dataclass
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -13,13 +14,17 @@ import rclpy
 from sensor_msgs.msg import JointState
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.core.robot_options import STATE_TIMEOUT
 from lie_dynamics_ros.ros.inputs import state_stream
 from lie_dynamics_ros.ros.inputs.state_stream import StateStream
 from lie_dynamics_ros.ros.node.domain import DomainReservation
-from lie_dynamics_ros.ros.node.managed_node import ManagedNode
-from lie_dynamics_ros.ros.outputs.diagnostics import DEADLINE
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode, NodeParameters
+from lie_dynamics_ros.ros.outputs.diagnostics import TimingParameters
 from lie_dynamics_ros.ros.outputs.output import Output
+
+
+@dataclass(frozen=True)
+class HearingParameters(TimingParameters, NodeParameters):
+    pass
 
 
 @pytest.fixture
@@ -29,7 +34,7 @@ def node():
     with patch.dict(os.environ):
         reservation.apply(os.environ)
         rclpy.init(context=context)
-        node = ManagedNode("told", (STATE_TIMEOUT, DEADLINE), context=context)
+        node = ManagedNode("told", HearingParameters, context=context)
     yield node
     node.destroy_node()
     rclpy.shutdown(context=context)

@@ -88,7 +88,7 @@ def test_refuses_an_empty_file_and_one_that_is_not_text(tmp_path):
 
 def test_who_takes_a_description_in_says_how_large_it_may_be():
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-    from lie_dynamics_ros.ros.model.model_loading import MODEL_SOURCE_SETTINGS, load_model
+    from lie_dynamics_ros.ros.model.model_loading import ModelSourceParameters, load_model
 
     arm = '<robot name="r"><link name="a"/><joint name="j" type="continuous"><parent link="a"/><child link="b"/>'
     solid = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
@@ -96,5 +96,5 @@ def test_who_takes_a_description_in_says_how_large_it_may_be():
     padded = arm + "<!--" + "x" * robot_description.MAX_SIZE + "-->"
     with pytest.raises(RobotDescriptionError, match="at most"):
         read_description(padded)
-    values = {setting.name: setting.default for setting in MODEL_SOURCE_SETTINGS}
+    values = ModelSourceParameters.defaults()
     assert load_model(read_description(padded, len(padded)), values, None).joint_names == ("j",)

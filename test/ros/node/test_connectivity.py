@@ -84,14 +84,14 @@ def test_it_is_in_the_diagnostics(hears, left_out, level):
 SCRIPT = """
 import os, signal, sys, threading
 from lie_dynamics_ros.ros.node import process as connectivity
-from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode, NodeParameters
 from lie_dynamics_ros.ros.node.spinning import run
 
 connectivity.INTERVAL, connectivity.STUCK = 0.05, 0.5
 
 class Node(ManagedNode):
     def __init__(self):
-        super().__init__("stuck", ())
+        super().__init__("stuck", NodeParameters)
         self.released = threading.Event()
 
     def activate(self):

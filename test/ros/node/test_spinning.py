@@ -106,13 +106,13 @@ LAST_WORDS = """
 import os, signal, sys
 from std_msgs.msg import String
 from lie_dynamics_ros.core import signals
-from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode, NodeParameters
 from lie_dynamics_ros.ros.outputs.output import Output
 from lie_dynamics_ros.ros.node.spinning import run
 
 class Talker(ManagedNode):
     def __init__(self):
-        super().__init__("talker", ())
+        super().__init__("talker", NodeParameters)
         self.output = Output(self, String, "words")
         self.create_timer(0.01, self.on_time)
 
@@ -267,10 +267,10 @@ def test_until_signals_are_quiet_next_to_nothing_is_imported():
 DESTROYED = """
 import gc
 import rclpy
-from lie_dynamics_ros.ros.node.managed_node import ManagedNode
+from lie_dynamics_ros.ros.node.managed_node import ManagedNode, NodeParameters
 
 rclpy.init()
-node = ManagedNode("destroyed", ())
+node = ManagedNode("destroyed", NodeParameters)
 assert node.trigger_configure().name == node.trigger_activate().name == "SUCCESS"
 assert gc.get_freeze_count() > 0
 node.destroy_node()

@@ -67,7 +67,7 @@ class PlanService:
         core = self._node.require_core()
         if not isinstance(core.dynamics, Model):
             raise RequestError("motions are planned for robots without loops only")
-        model = core.dynamics.with_joint_terms(armature=True, damping=core.options.damping)
+        model = core.dynamics.with_joint_terms(armature=True, damping=core.options.include_damping)
         names = list(request.joint_names) or list(model.joint_names)
         places = _places(names, model.joint_names)
         here = model.neutral() if core.player is None else core.player.desired.position
@@ -174,7 +174,7 @@ def _usual(limits: Array) -> Array:
 
 def _limits(core: ComputedTorqueCore) -> Any:
     """Return the limits of a motion: those of trajectories, and of efforts what friction and feedback leave."""
-    own, friction = core.judge.limits, core.model.limits.friction if core.options.friction else 0.0
+    own, friction = core.judge.limits, core.model.limits.friction if core.options.include_friction else 0.0
     taken = friction if core.friction is None else np.abs(core.friction.friction).max(axis=0)
     effort = np.maximum((1.0 - FEEDBACK) * own.effort - taken, 0.5 * own.effort)
     names = ("velocity", "acceleration", "deceleration", "jerk")

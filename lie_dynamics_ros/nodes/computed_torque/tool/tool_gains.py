@@ -41,7 +41,7 @@ def make_tool_gains(options: ToolOptions, period: float, delay: float, pole: flo
 
     At a pose the loop decouples into pairs (w^2, 2 zeta w), those of the null space into (p^2, 2 p).
     """
-    _, ratio, rate = options.numbers
+    _, ratio, rate = options.axis_numbers
     factor = min(_factor(w, z, period, delay, pole) for w, z in {*zip(rate.tolist(), ratio.tolist(), strict=True)})
     rate = factor * rate
     posture = _factor(options.posture_rate, 1.0, period, delay, pole) * options.posture_rate
