@@ -70,6 +70,9 @@ def _demo(options: argparse.Namespace) -> int:
     if not model.nv or any(joint.kind not in ("revolute", "continuous", "prismatic") for joint in model.joints):
         raise ShortfallError("the robot needs at least one moving joint, and only joints with one coordinate")
     print(f"robot {model.name}: {model.nv} joints, from {options.urdf}")
+    if "://" not in source:  # meshes of package:// beside the file, for the viewer
+        folders = [os.environ.get("ROS_PACKAGE_PATH", ""), *map(str, Path(source).parents)]
+        os.environ["ROS_PACKAGE_PATH"] = os.pathsep.join(filter(None, folders))
     showcases: list[Showcase] = [
         ArmShowcase(model, source, options.rate, options.inertia_check),
         StewartShowcase(options.rate),

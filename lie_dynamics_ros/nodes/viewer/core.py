@@ -13,7 +13,7 @@ from ...core.errors import MessageError
 from ...core.parameters import Parameters, parameter
 from ...core.turns import Turns
 from ...lie_dynamics import forward_kinematics
-from ...lie_dynamics.stewart import StewartPlatform
+from ...lie_dynamics.stewart import RotaryPlatform, StewartPlatform
 from .picture import BAD, GOOD, LARGEST, ContactView, Effort, Picture, PlatformView, ReportView, Robot
 
 LARGEST_NUMBER = 1e6
@@ -163,10 +163,10 @@ class ViewerCore:
     Parameters
     ----------
     options : ViewOptions
-    platform : StewartPlatform
+    platform : StewartPlatform or RotaryPlatform
     """
 
-    def __init__(self, options: ViewOptions, platform: StewartPlatform) -> None:
+    def __init__(self, options: ViewOptions, platform: StewartPlatform | RotaryPlatform) -> None:
         self.options, self._platform = options, platform
         self._robot: _HeardRobot | None = None
         self._heard = _Heard()
@@ -275,7 +275,21 @@ class ViewerCore:
         return ContactView(frame, float(np.linalg.norm(vector)), arrow, touching)
 
 
-def _see_platform(platform: StewartPlatform, heard: _Heard, scale: float, oldest: float) -> PlatformView | None:
+def _legs(platform: StewartPlatform | RotaryPlatform, pose: Array) -> Array:
+    """Return the ends of six legs, (6, 2, 3), or of six rods and then of six horns, (12, 2, 3), in the base frame [m].
+
+    Where a pose is out of reach of a horn, it points at its motor's zero.
+    """
+    base, ends = platform.base_points, platform.platform_points @ pose[:3, :3].T + pose[:3, 3]
+    if isinstance(platform, StewartPlatform):
+        return np.stack((base, ends), axis=1)
+    tips = platform.tips(np.nan_to_num(platform.reached_angles(pose)))
+    return np.concatenate([np.stack((tips, ends), axis=1), np.stack((base, tips), axis=1)])
+
+
+def _see_platform(
+    platform: StewartPlatform | RotaryPlatform, heard: _Heard, scale: float, oldest: float
+) -> PlatformView | None:
     if heard.pose is None:
         return None
     time, pose, covariance = heard.pose
@@ -283,11 +297,9 @@ def _see_platform(platform: StewartPlatform, heard: _Heard, scale: float, oldest
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
     word = heard.word if heard.word is not None and heard.word[0] >= oldest else (0.0, GOOD, "")
-    base = platform.base_points
-    ends = platform.platform_points @ pose[:3, :3].T + pose[:3, 3]
     return PlatformView(
         pose=pose,
-        points=np.stack((base, ends), axis=1),
+        points=_legs(platform, pose),
         deviations=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
         axes=axes,
         radii=np.clip(scale * np.sqrt(np.maximum(squares, 0.0)), 1e-6, LARGEST),

@@ -78,7 +78,7 @@ class Replay:
 
 
 def _messages(poses: Array | None, legs: Array | None) -> Iterator[Any]:
-    """Yield what puts bodies (n, 4, 4) and legs (6, 2, 3) in their places."""
+    """Yield what puts bodies (n, 4, 4) and legs (k, 2, 3) in their places."""
     from viser import _messages as wire
 
     if poses is not None:
@@ -92,8 +92,8 @@ def _messages(poses: Array | None, legs: Array | None) -> Iterator[Any]:
 
 
 def outline(legs: Array) -> Array:
-    """Return the edges (6, 2, 3) of a platform, around its middle, from the ends (6, 2, 3) of its legs."""
-    ends = legs[:, 1]
+    """Return the edges (6, 2, 3) of a platform, around its middle, from the ends (k, 2, 3) of its legs."""
+    ends = legs[:6, 1]
     arms = ends - ends.mean(axis=0)
     _, _, axes = np.linalg.svd(arms)
     around = np.argsort(np.arctan2(arms @ axes[1], arms @ axes[0]))
@@ -156,9 +156,10 @@ def _bar(effort: Effort, largest: float) -> str:
     side = f"left:{50.0 - 50.0 * share:.1f}%" if value < 0.0 else "left:50%"
     inner = f"<div style='position:absolute;top:0;bottom:0;{side};width:{50.0 * share:.1f}%;background:{color}'></div>"
     middle = "linear-gradient(#495057,#495057) 50%/1px 100% no-repeat #dee2e6"
-    frame = f"position:relative;height:0.9em;width:7em;background:{middle}"
-    of = f" of {effort.limit:.4g}" if limited else ""
-    return f"<tr>{name}<td><div style='{frame}'>{inner}</div></td><td>{value:+.4g}{of} {effort.unit}</td></tr>"
+    frame = f"position:relative;height:0.9em;width:5em;background:{middle}"
+    shown = f"{round(value, 3) + 0.0:+.4g}" + (f" of {effort.limit:.4g}" if limited else "")
+    number = f"<td style='white-space:nowrap'>{shown} {effort.unit}</td>"
+    return f"<tr>{name}<td><div style='{frame}'>{inner}</div></td>{number}</tr>"
 
 
 def platform(view: PlatformView | None, scale: float) -> str:
@@ -415,7 +416,7 @@ class Page:
         color = np.array(GREY if view.stale else LEVELS[view.level], dtype=np.uint8)
         turn, at = quaternion(view.axes), view.pose[:3, 3]
         if not parts:
-            arms = view.points[:, 1] - view.points[:, 1].mean(axis=0)
+            arms = view.points[:6, 1] - view.points[:6, 1].mean(axis=0)
             width = 0.03 * float(np.linalg.norm(arms, axis=1).mean())
             self._platform = parts = {"root": scene.add_frame("/platform", show_axes=False, position=self._place)}
             parts["legs"] = scene.add_line_segments("/platform/legs", legs, BLUE, thickness=width)

@@ -275,7 +275,10 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class PlatformView:
-    """A Stewart platform in its base frame [m], its one-sigma ellipsoid, and the status of its pose."""
+    """A Stewart platform in its base frame [m], its one-sigma ellipsoid, and the status of its pose.
+
+    ``points`` are the ends of legs, the first six on the platform; horns of rotary legs follow.
+    """
 
     pose: Array
     points: Array

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.resources
+import os
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -85,8 +87,8 @@ def locate(source: str) -> Path:
 def share_directory(package: str) -> Path:
     """Share directory of a ROS package.
 
-    This package's own files are found even where it is not in the ament index (installed by pip, or run from
-    a checkout).
+    Packages that are not in the ament index are looked for in the folders of ROS_PACKAGE_PATH. This package's own
+    files are found in any case (installed by pip, or run from a checkout).
 
     Raises
     ------
@@ -100,6 +102,9 @@ def share_directory(package: str) -> Path:
     except (PackageNotFoundError, OSError, ValueError) as error:  # OSError: AMENT_PREFIX_PATH is not set
         if package == OWN_PACKAGE:
             return Path(str(importlib.resources.files(OWN_PACKAGE)))
+        for folder in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
+            if re.fullmatch(r"[\w-]+", package) and (Path(folder) / package).is_dir():
+                return Path(folder) / package
         raise RobotDescriptionError(
-            f"package {quoted(package)} is not in the ament index (AMENT_PREFIX_PATH)"
+            f"package {quoted(package)} is neither in the ament index (AMENT_PREFIX_PATH) nor in ROS_PACKAGE_PATH"
         ) from error

@@ -1,6 +1,7 @@
 """What the viewer makes of what it hears: poses, efforts, contacts, staleness; and what it refuses."""
 
 import math
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from node_robots import ARM, ARM_JOINTS, NO_JOINTS, pendulum
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
+from lie_dynamics_ros.lie_dynamics.lie import se3
+from lie_dynamics_ros.lie_dynamics.stewart import RotaryPlatform, StewartPlatform
 from lie_dynamics_ros.nodes.viewer.core import MOST_REPORTS, ViewerCore, ViewOptions
 from lie_dynamics_ros.nodes.viewer.node import MeshReader
 from lie_dynamics_ros.nodes.viewer.picture import JOINT, Robot, shapes_of
@@ -27,9 +29,11 @@ def robot_of(text):
     return Robot(model, *shapes_of(text, model, no_mesh))
 
 
+OPTIONS = ViewOptions(stale_after=1.0, trace_time=10.0, covariance_scale=1000.0, force_scale=0.01)
+
+
 def core_of(text=None):
-    options = ViewOptions(stale_after=1.0, trace_time=10.0, covariance_scale=1000.0, force_scale=0.01)
-    core = ViewerCore(options, StewartPlatform.from_yaml(TEXT))
+    core = ViewerCore(OPTIONS, StewartPlatform.from_yaml(TEXT))
     if text is not None:
         core.use(robot_of(text))
     return core
@@ -152,6 +156,21 @@ def test_a_contact_is_an_arrow_at_its_link_in_the_axes_of_the_link():
     core.take_force("nowhere", np.ones(3), 0.2)
     assert core.picture(0.3).contact.arrow is None
     assert core.picture(2.0).contact is None  # neither is kept when it is old
+
+
+def test_rotary_legs_are_rods_and_horns():
+    platform = RotaryPlatform.from_yaml(files("lie_dynamics_ros") / "platforms/servo_hexapod.yaml")
+    core = ViewerCore(OPTIONS, platform)
+    for at in (platform.home_pose, se3.exp(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 9.0]))):  # the second is out of reach
+        core.take_pose(at, SMALL, 0.0)
+        points = core.picture(0.1).platform.points
+        assert points.shape == (12, 2, 3) and np.isfinite(points).all()
+        rods, horns = points[:6], points[6:]
+        np.testing.assert_allclose(rods[:, 1], platform.platform_points @ at[:3, :3].T + at[:3, 3])
+        np.testing.assert_allclose(rods[:, 0], horns[:, 1])
+        np.testing.assert_allclose(np.linalg.norm(horns[:, 1] - horns[:, 0], axis=1), platform.horns)
+        if at is platform.home_pose:
+            np.testing.assert_allclose(np.linalg.norm(rods[:, 1] - rods[:, 0], axis=1), platform.rods)
 
 
 def test_the_platform_has_its_legs_and_its_ellipsoid():

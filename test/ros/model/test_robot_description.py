@@ -50,6 +50,16 @@ def test_files_in_packages(index):
     assert read_description("package://some_robot/urdf/r.urdf") == TEXT
 
 
+def test_files_in_packages_of_ros_package_path(tmp_path, monkeypatch):
+    (tmp_path / "my-robot").mkdir()
+    (tmp_path / "my-robot/r.urdf").write_text(TEXT, encoding="utf-8")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path}")
+    assert read_description("package://my-robot/r.urdf") == TEXT
+    for package in ("", "..", "other"):
+        with pytest.raises(RobotDescriptionError, match="neither in the ament index"):
+            locate(f"package://{package}/r.urdf")
+
+
 @pytest.mark.parametrize("prefix", [None, "", "/nowhere"])
 def test_own_files_are_found_without_the_ament_index(monkeypatch, prefix):
     if prefix is None:
