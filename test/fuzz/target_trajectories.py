@@ -192,7 +192,7 @@ class Run:
         except MessageError as error:
             if len(str(error)) > 4000:
                 raise DefectError(f"a refusal of {len(str(error))} characters") from error
-            if self.core.player is not None and not self.core._moved and self.core.player.count > count:
+            if self.core.player is not None and not self.core.parts.state.moved and self.core.player.count > count:
                 raise DefectError(f"a refused trajectory was taken: {error}") from error
 
     def _pursue(self) -> None:
@@ -210,7 +210,7 @@ class Run:
                 for name in ("path_tolerance", "goal_tolerance")
             )
             goal = Goal(None, joints, path, end, float(rng.choice([0.0, 1e-3, 1.0])))
-            self.core.pursue(goal, self.core.prepare(points, start))
+            self.core.take(self.core.prepare(points, start), goal)
         except MessageError:
             return
         self.goals[goal] = 0
@@ -301,7 +301,7 @@ class Run:
             raise DefectError(f"a phase that no answer has; {told}")
         if self.phase in ("stopping", "stopped") and answer.phase in ("holding", "following") and not self.held:
             raise DefectError(f"a stop that nobody ended; {told}")
-        moves = core._stop.moves(core._velocity)  # then a stop is left until they rest again
+        moves = core.parts.stop.moves(core.parts.state.velocity)  # then a stop is left until they rest again
         if self.phase == "stopped" and answer.phase == "stopping" and not self.held and not moves:
             raise DefectError(f"a stop that begins again; {told}")
         if answer.phase == "following" and not self.hostile:

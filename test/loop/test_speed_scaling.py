@@ -31,7 +31,8 @@ def run(case, speeds):
     arm = arms.load(case.arm)
     q = arm.aligned(0)
     loop = case.loop(q, 0.0, PRECISE)
-    loop.core._effort_delay.note = lambda *_: False  # what it tells moves what is commanded by up to half a period
+    # What it tells moves what is commanded by up to half a period.
+    loop.core.parts.timing.effort_delay.note = lambda *_: False
     loop.core = Watched(loop.core)
     loop.run(0.1)
     points = sine(q, np.append(np.full(len(q) - 1, 0.2), 0.0), 0.5 + 0.05 * np.arange(len(q)), SECONDS)

@@ -82,5 +82,5 @@ def test_no_joint_is_let_go_that_efforts_move_as_they_should(first):
             loop.push = push(loop.time)
             loop.step()
             assert "against its efforts" not in loop.core.reason, f"the {seed}-th case, {loop.time:g} s"
-        fast += bool((np.abs(loop.record().qd) > loop.core.fastest).any())
+        fast += bool((np.abs(loop.record().qd) > loop.core.robot.fastest).any())
     assert fast > 10

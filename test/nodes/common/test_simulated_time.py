@@ -101,7 +101,7 @@ def test_a_paused_simulator_aborts_no_goal(simulated):
     core, names = node.core, list(ARM_JOINTS)
     goal = Goal(object(), names, *(read_bounds("path", (), names, np.full(7, 0.02)) for _ in "pe"), 1.0)
     points = JointPoints(np.arange(7), np.array([1.0]), (MIDDLE + 0.2)[None], np.zeros((1, 7)), None)
-    core.pursue(goal, core.prepare(points))
+    core.take(core.prepare(points), goal)
     step(50)
     here, count = core.player.desired.position, len(efforts)
     for _ in range(5):
@@ -132,7 +132,7 @@ def test_silence_beyond_its_time_ends_a_goal(simulated):
     core, names = node.core, list(ARM_JOINTS)
     goal = Goal(object(), names, *(read_bounds("path", (), names, np.full(7, 0.02)) for _ in "pe"), 1.0)
     points = JointPoints(np.arange(7), np.array([9.0]), (MIDDLE + 0.2)[None], np.zeros((1, 7)), None)
-    core.pursue(goal, core.prepare(points))
+    core.take(core.prepare(points), goal)
     world.set(102.9)
     node._on_timer()
     assert core.goals.active == [goal]

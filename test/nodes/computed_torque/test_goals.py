@@ -33,7 +33,7 @@ def pursue(loop, points, start=0, path=(), end=(), patience=0.5):
     none, usual = np.zeros(len(names)), np.full(len(names), 0.02)
     goal = Goal(object(), names, read_bounds("path", path, names, none), None, patience)
     goal.end = read_bounds("goal", end, names, usual)
-    loop.core.pursue(goal, loop.core.prepare(points, start))
+    loop.core.take(loop.core.prepare(points, start), goal)
     return goal
 
 

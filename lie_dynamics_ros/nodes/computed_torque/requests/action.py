@@ -140,7 +140,7 @@ class TrajectoryAction:
             elif core is None:
                 self._post(Result(goal, INVALID_GOAL, "the node is not active any more"))
             else:
-                core.pursue(goal, prepared())
+                core.take(prepared(), goal)
                 if goal.note:
                     self._node.get_logger().warning(f"of a goal: {goal.note}", throttle_duration_sec=1.0)
         except Exception as error:
@@ -244,7 +244,7 @@ def check_goal(core: ComputedTorqueCore, request: Any) -> None:
         raise GoalError(INVALID_JOINTS, f"joint {lack} is missing; expected all, or allow_partial_joints_goal")
     if request.multi_dof_trajectory.points or request.component_path_tolerance or request.component_goal_tolerance:
         raise GoalError(INVALID_GOAL, "the goal is for joints of several coordinates, of which the robot has none")
-    core.require_following()
+    core.commands.require_following()
     points = request.trajectory.points
     if len(points) <= FEW:
         core.judge.require_end(read_joint_trajectory(request.trajectory, JointMapping(known))[1])
