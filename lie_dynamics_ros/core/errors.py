@@ -5,6 +5,22 @@ from __future__ import annotations
 import re
 
 from ..lie_dynamics import LieDynamicsError
+from ..lie_dynamics.tracking import TrackingStatus
+
+KINDS = {
+    TrackingStatus.NOT_FINITE: "not finite",
+    TrackingStatus.NOT_POSITIVE: "not positive",
+    TrackingStatus.LEG_LIMIT: "outside leg limits",
+    TrackingStatus.SINGULAR: "singularity",
+    TrackingStatus.NO_POSE: "no such pose",
+    TrackingStatus.TOO_FAR: "too far",
+    TrackingStatus.AMBIGUOUS: "ambiguous",
+    TrackingStatus.OUT_OF_REACH: "out of reach",
+}
+"""Names under which samples of trackers are counted that are not answered, by their status."""
+
+WITHHOLD, PUBLISH = "withhold", "publish"
+"""Choices for samples that are AMBIGUOUS."""
 
 
 class NodeError(ValueError):

@@ -1,7 +1,12 @@
-"""Child processes that are always ended."""
+"""Child processes that are always ended: with their parent, however that ends.
+
+As a program it is such a child; arguments: process id of the parent, module of the node, ROS arguments.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import importlib
 import os
 import signal
 import subprocess
@@ -11,6 +16,19 @@ from pathlib import Path
 from types import TracebackType
 
 from ..lie_dynamics.files import write_file
+
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent(parent: int) -> None:
+    """Ask the system to send SIGTERM to this process when its parent dies (Linux; elsewhere nothing happens)."""
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    except (AttributeError, OSError):
+        return
+    if os.getppid() != parent:
+        sys.exit("the parent has ended already")
+
 
 GRACE = 30.0
 """Time for a child to end [s]; one that hangs while it leaves DDS ends itself sooner."""
@@ -49,7 +67,7 @@ class Children:
         label = label or node
         file = self._directory / f"{label}.yaml"
         write_file(file, yaml.safe_dump({"/**": {"ros__parameters": dict(parameters)}}))
-        command = [*prefix, sys.executable, "-m", "lie_dynamics_ros.demo.child", str(os.getpid())]
+        command = [*prefix, sys.executable, "-m", "lie_dynamics_ros.demo.processes", str(os.getpid())]
         command += [module or f"lie_dynamics_ros.nodes.{node}.node"]
         command += ["--ros-args", "--params-file", str(file)]
         for source, target in remappings.items():
@@ -106,3 +124,9 @@ class Children:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+if __name__ == "__main__":
+    end_with_parent(int(sys.argv[1]))
+    module = importlib.import_module(sys.argv[2])
+    sys.exit(module.main(sys.argv[2:]))

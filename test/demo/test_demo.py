@@ -83,7 +83,7 @@ def children_of(pid):
                 arguments = (entry / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if b"lie_dynamics_ros.demo.child" in arguments and str(pid).encode() in arguments:
+            if b"lie_dynamics_ros.demo.processes" in arguments and str(pid).encode() in arguments:
                 found.append(int(entry.name))
     return found
 

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
-from ...core.errors import ConfigurationError, MessageError, RequestError
+from ...core.errors import KINDS, PUBLISH, WITHHOLD, ConfigurationError, MessageError, RequestError
 from ...core.expiring_values import ExpiringValue
 from ...core.mechanism import MechanismFollower, TrackedMechanism, single_joints
 from ...core.parameters import parameter
 from ...core.robot_core import BRAKING_RATE, RESTING_SPEED, RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
-from ...core.tracking import KINDS, PUBLISH, WITHHOLD
 from ...lie_dynamics import (
     JointFriction,
     LieDynamicsError,

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.arrays import all_finite
-from ...core.errors import MessageError
+from ...core.errors import KINDS, MessageError
 from ...core.mechanism import MechanismFollower, TrackedMechanism
 from ...core.robot_state import RobotState
-from ...core.tracking import KINDS
 from ...lie_dynamics import JointFriction, Model, MotorDynamics
 from ...lie_dynamics.tracking import TrackingStatus
 

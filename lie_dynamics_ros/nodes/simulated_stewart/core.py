@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.leg_state import said
 from ...core.parameters import Parameters, parameter
-from ...core.platform_load import LoadParameters
+from ...core.platform import LoadParameters, said
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import StewartError, StewartTracker
 from ...lie_dynamics.stewart.command import leg_forces

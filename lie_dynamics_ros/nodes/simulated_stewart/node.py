@@ -17,8 +17,8 @@ from std_srvs.srv import Trigger
 
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
-from ...core.leg_state import LEGS
 from ...core.parameters import parameter
+from ...core.platform import LEGS
 from ...lie_dynamics.stewart import OffsetPlatform, StewartError
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from ...ros.model.platform_loading import (

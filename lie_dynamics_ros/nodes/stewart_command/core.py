@@ -13,9 +13,8 @@ from ...core.arrays import Array
 from ...core.commands import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD
 from ...core.errors import MessageError, ParameterError
 from ...core.frames import numbers_to_matrix
-from ...core.leg_state import POSITIONS, said
 from ...core.parameters import Parameters, parameter
-from ...core.platform_load import LoadParameters, numbers_of
+from ...core.platform import POSITIONS, LoadParameters, numbers_of, said
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import solve_from_home
 from ...lie_dynamics.stewart.command import (

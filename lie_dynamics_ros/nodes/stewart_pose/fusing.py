@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
-from ...core.errors import MessageError, ParameterError, WaitingError
+from ...core.errors import KINDS, MessageError, ParameterError, WaitingError
 from ...core.frames import numbers_to_matrix
-from ...core.leg_state import LEGS, LegState
 from ...core.parameters import Parameters, parameter
-from ...core.tracking import KINDS
+from ...core.platform import LEGS, LegState
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.stewart import (
     DisplacementSensor,

@@ -14,7 +14,7 @@ from std_msgs.msg import Float64
 from ...core.arrays import Array
 from ...core.errors import ConfigurationError, MessageError, WaitingError
 from ...core.joint_mapping import JointMapping, JointMatch
-from ...core.leg_state import LEGS, LegState
+from ...core.platform import LEGS, LegState
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.stewart import LegReadings, PlatformSensors
 from ...ros.inputs.joint_states import LONGEST_WAIT, JointGroup, PartialStates, StateFields

@@ -13,7 +13,7 @@ from geometry_msgs.msg import Pose
 from ...core.arrays import Array
 from ...core.errors import MessageError, RequestError
 from ...core.joint_mapping import JointMapping
-from ...core.leg_state import LEGS, said
+from ...core.platform import LEGS, said
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.mechanisms.six_legs import offset_legs
 from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import ParameterError, RobotDescriptionError
 from ...core.frames import check_prefix
-from ...core.leg_state import LEGS
 from ...core.parameters import Parameters, parameter
+from ...core.platform import LEGS
 from ...lie_dynamics.files import read_file
 from ...lie_dynamics.stewart import OffsetPlatform, PlatformSensors, StewartPlatform
 from ...lie_dynamics.stewart.geometry.any_platform import Platform, PointJointed, any_platform, points_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from node_platforms import HOME, TEXT, lengths, pose_at
 
-from lie_dynamics_ros.core.leg_state import LegState
+from lie_dynamics_ros.core.platform import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
 from lie_dynamics_ros.nodes.simulated_stewart.core import ActuatorOptions, LegActuators
 from lie_dynamics_ros.nodes.stewart_command.core import CommandParameters, StewartCommandCore, StewartCommandOptions

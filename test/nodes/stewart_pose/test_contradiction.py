@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lie_dynamics_ros.core.leg_state import LegState
+from lie_dynamics_ros.core.platform import LegState
 from lie_dynamics_ros.lie_dynamics.lie import se3
 from lie_dynamics_ros.lie_dynamics.stewart import semi_regular_platform
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions

@@ -11,7 +11,7 @@ from node_platforms import BASE, HOME, LEGS, TEXT, TOP, as_numbers, matrix_of, m
 from scipy.optimize import brentq
 
 from lie_dynamics_ros.core.errors import ParameterError
-from lie_dynamics_ros.core.leg_state import LegState
+from lie_dynamics_ros.core.platform import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import OffsetPlatform, StewartError, TrackingStatus
 from lie_dynamics_ros.nodes.simulated_stewart.core import MotionOptions, PlatformMotion
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions

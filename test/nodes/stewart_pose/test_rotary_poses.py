@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 from std_srvs.srv import Trigger
 
-from lie_dynamics_ros.core.leg_state import LegState
+from lie_dynamics_ros.core.platform import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import RotaryPlatform, StewartError, TrackingStatus
 from lie_dynamics_ros.nodes.simulated_stewart.core import ActuatorOptions, LegActuators, MotionOptions, PlatformMotion
 from lie_dynamics_ros.nodes.stewart_command.core import CommandParameters, StewartCommandCore, StewartCommandOptions

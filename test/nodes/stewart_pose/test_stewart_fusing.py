@@ -11,7 +11,7 @@ from node_platforms import HOME, LEGS, lengths, matrix_of
 from sensor_msgs.msg import Imu, JointState
 
 from lie_dynamics_ros.core.errors import MessageError, ParameterError, WaitingError
-from lie_dynamics_ros.core.leg_state import LegState
+from lie_dynamics_ros.core.platform import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings, reference_platform
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore, FusionOptions

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
 from lie_dynamics_ros.core.errors import MessageError, WaitingError
-from lie_dynamics_ros.core.leg_state import LegState
+from lie_dynamics_ros.core.platform import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import (
     DisplacementSensor,
     LegReadings,

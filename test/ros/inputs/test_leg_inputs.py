@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-from lie_dynamics_ros.core.leg_state import LEGS
+from lie_dynamics_ros.core.platform import LEGS
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings
 from lie_dynamics_ros.nodes.stewart_pose.inputs import LegInputs
 
