@@ -152,6 +152,11 @@ class TrackedMechanism:
             _named(values, "idle_joints", model.joint_names, constraints),
         )
 
+    @property
+    def start_from(self) -> str:
+        """Configuration from which tracking starts."""
+        return "parameter start_positions" if self.start_known else "where loops close first, assumed"
+
     def tracker(self, model: Model, bounded: bool, most: int | None = None) -> ClosedLoopTracker:
         """Return a tracker at the start, of so many steps at most; raises LieDynamicsError where sensors do not do."""
         error, noise = (values[0] if len(values) == 1 else values for values in (self.error, self.noise))

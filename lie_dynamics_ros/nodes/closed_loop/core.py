@@ -51,6 +51,12 @@ class ClosedLoopOptions(RobotOptions):
     )
     command_timeout: float = parameter(0.5, "Commands older than this count as none [s]. 0: no limit.", high=3600.0)
 
+    def withhold(self, tracked: TrackedState) -> bool:
+        """Return whether a configuration is not to be published."""
+        if not tracked.valid:
+            return True
+        return self.when_ambiguous == WITHHOLD and tracked.status is TrackingStatus.AMBIGUOUS
+
 
 @dataclass(eq=False, slots=True)
 class LoopAnswer:
@@ -86,6 +92,37 @@ class LoopAnswer:
     wrench: Array | None = None
 
 
+class WrenchEstimate:
+    """Components of a wrench at the platform, estimated from measured efforts of motors.
+
+    Raises
+    ------
+    ConfigurationError, LieDynamicsError
+        They cannot be estimated from these.
+    """
+
+    def __init__(
+        self, model: Model, mechanism: TrackedMechanism, platform: str, components: tuple[str, ...]
+    ) -> None:
+        self._model, self._mechanism, self._platform, self._components = model, mechanism, platform, components
+        measured, motors = mechanism.measured, mechanism.motors
+        unknown = [name for name in motors if name not in measured]
+        if unknown or not platform:
+            lack = f"motors {', '.join(unknown)} are not among measured_joints" if unknown else "no platform_frame"
+            raise ConfigurationError(f"estimated_wrench: {lack}")
+        self._sensors = np.array([measured.index(name) for name in motors], dtype=np.intp)
+        self.at(mechanism.start, np.zeros(len(measured)), np.zeros(len(motors)))
+
+    def at(self, q: Array, measured: Array, expected: Array) -> Array:
+        """Return the wrench (6,) at a configuration from efforts of measured joints, and of the motors by the model."""
+        motors, constraints = self._mechanism.motors, self._mechanism.constraints
+        beyond = measured[self._sensors] - expected
+        found = platform_wrench(
+            self._model, constraints, q, beyond, motors, self._platform, components=self._components
+        )
+        return found.wrench
+
+
 class ClosedLoopCore(RobotCore):
     """Follows one closed mechanism and answers for its motors; see `RobotCore`.
 
@@ -116,15 +153,8 @@ class ClosedLoopCore(RobotCore):
     ) -> None:
         super().__init__(model, friction)
         self.mechanism = mechanism
-        self._platform, self._components = platform, components
-        if components:
-            measured = mechanism.measured
-            unknown = [name for name in mechanism.motors if name not in measured]
-            if unknown or not platform:
-                lack = f"motors {', '.join(unknown)} are not among measured_joints" if unknown else "no platform_frame"
-                raise ConfigurationError(f"estimated_wrench: {lack}")
-            self._sensors = np.array([measured.index(name) for name in mechanism.motors], dtype=np.intp)
-            self._wrench(mechanism.start, np.zeros(len(mechanism.motors)))
+        self._platform = platform
+        self._wrench = WrenchEstimate(model, mechanism, platform, components) if components else None
         self.acceleration = np.zeros(len(mechanism.measured))
         self.joints = single_joints(model)
         joints = [model.joint(name) for name in self.joints]
@@ -158,36 +188,17 @@ class ClosedLoopCore(RobotCore):
     @property
     def uses_effort(self) -> bool:
         """Whether states need measured efforts: where a wrench is estimated from them."""
-        return bool(self._components)
+        return self._wrench is not None
 
     needs_effort = uses_effort
 
-    def _wrench(self, q: Array, beyond: Array) -> Array:
-        """Return the wrench (6,) from efforts of the motors beyond those of the model."""
-        mechanism = self.mechanism
-        found = platform_wrench(
-            self.model, mechanism.constraints, q, beyond, mechanism.motors, self._platform, components=self._components
-        )
-        return found.wrench
-
     # Following.
-
-    @property
-    def start_from(self) -> str:
-        """Configuration from which tracking starts."""
-        return "parameter start_positions" if self.mechanism.start_known else "where loops close first, assumed"
 
     def forget(self) -> None:
         """Forget where the mechanism is, and commands: the next state is followed from the start."""
         self.follower.forget()
         self.command.clear()
         self._last = None
-
-    def withheld(self, tracked: TrackedState) -> bool:
-        """Return whether a configuration is not to be published."""
-        if not tracked.valid:
-            return True
-        return self.options.when_ambiguous == WITHHOLD and tracked.status is TrackingStatus.AMBIGUOUS
 
     def travel(self, frame: str) -> Ways:
         """Return the ways that a frame has from the last configuration; see `constrained_travel_left`.
@@ -234,7 +245,7 @@ class ClosedLoopCore(RobotCore):
 
     def _answer(self, state: RobotState, command: HybridCommand | None) -> LoopAnswer:
         tracked = self.follower.follow(state)
-        if self.withheld(tracked):
+        if self.options.withhold(tracked):
             return LoopAnswer(state, tracked, MessageError(KINDS[tracked.status], tracked.message), self.zero)
         rates = tracked.rates(state.velocity)
         if not all_finite(rates):
@@ -242,8 +253,8 @@ class ClosedLoopCore(RobotCore):
         answer = LoopAnswer(state, tracked, None, rates)
         try:
             answer.acceleration, answer.effort = self._within_limits(answer, command, self.braking)
-            if self._components and state.effort is not None:
-                answer.wrench = self._wrench(tracked.q, state.effort[self._sensors] - answer.effort)
+            if self._wrench is not None and state.effort is not None:
+                answer.wrench = self._wrench.at(tracked.q, state.effort, answer.effort)
         except MessageError as problem:
             answer.problem = problem
         except LieDynamicsError as error:

@@ -222,7 +222,7 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         mechanism = core.mechanism
         values["measured joints"] = ", ".join(mechanism.measured)
         values["motors"] = ", ".join(mechanism.motors)
-        values["starts from"] = core.start_from
+        values["starts from"] = core.mechanism.start_from
         if core.follower.idle:
             values["idle"] = "; ".join(str(one) for one in core.follower.idle)
         values["TF"] = "published" if self._poses.tf and self.settings["platform_frame"] else "not published"
@@ -240,7 +240,7 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         if core.follower.refuted:
             text = "joints were out of reach: nothing is certified until ~/reset, at the start positions"
             report.add(diagnostics.ERROR, text)
-        if core.withheld(last):
+        if core.options.withhold(last):
             report.add(diagnostics.ERROR, f"not published: {last.message}")
             return
         if last.status is TrackingStatus.AMBIGUOUS:
@@ -260,7 +260,7 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
 
 
 def _next_start(core: ClosedLoopCore) -> str:
-    return f"the next state is followed from the start: {core.start_from}"
+    return f"the next state is followed from the start: {core.mechanism.start_from}"
 
 
 def residuals(core: ClosedLoopCore, answer: LoopAnswer) -> dict[str, str]:

@@ -142,6 +142,28 @@ class SimulationOptions(RobotOptions):
         model = self.with_rotors(model).with_joint_terms(armature=True, springs=True)
         return self.with_payload(model).with_gravity(self.gravity)
 
+    def limited(self, effort: Array, limit: Array, saturated: NDArray[np.bool_]) -> Array:
+        """Return efforts (n,) within limits where that is requested; marks those that were beyond."""
+        if not self.saturate_efforts:
+            return effort
+        over = np.abs(effort) > limit
+        if not over.any():
+            return effort
+        saturated[over] = True
+        return np.asarray(np.clip(effort, -limit, limit))
+
+    def measured(
+        self, position: Array, velocity: Array, turns: Turns, random: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Return a position and a velocity (n,) with noise, and wrapped where that is requested."""
+        if self.position_noise:
+            position = position + self.position_noise * random.standard_normal(len(position))
+        if self.velocity_noise:
+            velocity = velocity + self.velocity_noise * random.standard_normal(len(velocity))
+        if self.wrap_positions:
+            position = np.where(turns.endless, (position + 0.5 * TURN) % TURN - 0.5 * TURN, position)
+        return position, velocity
+
     def physics(self, model: Model, friction: JointFriction | None) -> JointPhysics:
         """Return what the joints do besides moving."""
         found = JointPhysics.from_model(
@@ -245,15 +267,12 @@ class RobotSimulation:
             self._obey()
 
     def _obey(self) -> None:
-        for command in self._coming.due(self._steps):
-            self._take(*command)
-
-    def _take(self, named: NDArray[np.bool_], told: NDArray[np.int_], value: Array, rate: Array) -> None:
-        for own, new in ((self.told, told), (self.value, value), (self.rate, rate)):
-            own[named] = new[named]
-        if self._turns.any:
-            aimed = self.value + self._turns.between(self.value, self.state[0])
-            self.value = np.where(named & (self.told == POSITION), aimed, self.value)
+        for named, told, value, rate in self._coming.due(self._steps):
+            for own, new in ((self.told, told), (self.value, value), (self.rate, rate)):
+                own[named] = new[named]
+            if self._turns.any:
+                aimed = self.value + self._turns.between(self.value, self.state[0])
+                self.value = np.where(named & (self.told == POSITION), aimed, self.value)
 
     def hold(self) -> None:
         """Brake all joints that are not held yet, at once; they stay where they come to rest."""
@@ -275,16 +294,15 @@ class RobotSimulation:
         while steps > 0:
             self._obey()
             part = self._coming.until_next(self._steps, steps)
-            self._advance_under_one_command(part)
+            if (self.told == EFFORT).all():  # the usual case, in one call
+                _, self.effort = self._simulator.advance(
+                    self.options.limited(self.value, self.limit, self.saturated), substeps=part
+                )
+            else:
+                for _ in range(part):
+                    self._advance_once()
             self._steps += part
             steps -= part
-
-    def _advance_under_one_command(self, steps: int) -> None:
-        if (self.told == EFFORT).all():  # the usual case, in one call
-            _, self.effort = self._simulator.advance(self._limited(self.value), substeps=steps)
-            return
-        for _ in range(steps):
-            self._advance_once()
 
     def _advance_once(self) -> None:
         q, qd = self.state
@@ -298,28 +316,12 @@ class RobotSimulation:
         servo = bandwidth**2 * (goal - q) + 2.0 * bandwidth * (self.rate - qd)
         stop = -2.0 * bandwidth * qd
         qdd = np.where(told == ACCELERATION, value, np.where(braking, stop, servo))
-        tau = self._limited(np.where(prescribed, 0.0, value))
+        tau = self.options.limited(np.where(prescribed, 0.0, value), self.limit, self.saturated)
         _, self.effort = self._simulator.advance(tau, qdd=qdd, prescribed=prescribed)
-
-    def _limited(self, tau: Array) -> Array:
-        if not self.options.saturate_efforts:
-            return tau
-        over = np.abs(tau) > self.limit
-        if not over.any():
-            return tau
-        self.saturated[over] = True
-        return np.asarray(np.clip(tau, -self.limit, self.limit))
 
     def measure(self) -> tuple[Array, Array]:
         """Position and velocity as the sensors see them, each (n,): with noise, and wrapped where that is requested."""
-        q, qd = self.state
-        if self.options.position_noise:
-            q = q + self.options.position_noise * self._random.standard_normal(len(q))
-        if self.options.velocity_noise:
-            qd = qd + self.options.velocity_noise * self._random.standard_normal(len(qd))
-        if self.options.wrap_positions:
-            q = np.where(self._turns.endless, (q + 0.5 * TURN) % TURN - 0.5 * TURN, q)
-        return q, qd
+        return self.options.measured(*self.state, self._turns, self._random)
 
     def take_saturated(self) -> tuple[str, ...]:
         """Joints whose efforts were limited since the last call."""

@@ -15,6 +15,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import Trigger
 
+from ...core.arrays import Array
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.parameters import parameter
@@ -80,6 +81,38 @@ class _Setup:
         self.pose.header.frame_id = self.twist.header.frame_id = base
         self.imu.header.frame_id = moving
         self.imu.orientation_covariance[0] = -1.0  # not measured
+        self._settings = settings
+
+    @property
+    def gravity(self) -> Array:
+        """In the base frame, shape (3,) [m/s^2]."""
+        return np.array(self._settings["gravity"])
+
+    def imu_reading(self, rate: Array, force: Array, stamp: Any) -> Imu:
+        """Return what an IMU at the platform frame measures of an angular velocity and a specific force, each (3,)."""
+        settings, message, noise = self._settings, self.imu, self.noise.standard_normal(6)
+        rate = rate + settings["gyroscope_noise"] * noise[:3]
+        force = force + settings["accelerometer_noise"] * noise[3:]
+        for vector, numbers in ((message.angular_velocity, rate), (message.linear_acceleration, force)):
+            vector.x, vector.y, vector.z = numbers.tolist()
+        message.header.stamp = stamp
+        return message
+
+    def desired_pose(self, message: PoseStamped) -> Array:
+        """Return the pose (4, 4) in a message; raises MessageError where the platform cannot have it."""
+        frame = message.header.frame_id
+        expected = frames_of(self._settings)[0]
+        if frame.removeprefix("/") not in ("", expected):
+            raise MessageError("frame", f"its frame is {frame!r}; expected {expected!r}")
+        pose = pose_to_matrix(message.pose)
+        margins = self.platform.motor_margins(self.platform.motor_positions(pose))
+        leg = int(margins.argmin())
+        if margins[leg] < 0.0:
+            unit = self.platform.motor_units[0]
+            raise MessageError(
+                "limits", f"{legs_of(self._settings)[leg]} would be {-margins[leg]:.4g} {unit} beyond its limits"
+            )
+        return pose
 
 
 class SimulatedStewart(ManagedNode):
@@ -167,21 +200,9 @@ class SimulatedStewart(ManagedNode):
             fill_twist(setup.twist.twist, motion.twist, motion.pose[:3, :3])
             self._twists.send(setup.twist)
         if self._imus.heard and step > 0.0:
-            self._measure(motion, setup, before, min(step, LONGEST_STEP), stamp)
+            force = specific_force(motion.pose, motion.twist, before, min(step, LONGEST_STEP), setup.gravity)
+            self._imus.send(setup.imu_reading(motion.twist[:3], force, stamp))
         self._published += 1
-
-    def _measure(
-        self, motion: PlatformMotion | LegActuators, setup: _Setup, before: Any, step: float, stamp: Any
-    ) -> None:
-        """Publish what an IMU at the platform frame measures."""
-        settings, message, noise = self.settings, setup.imu, setup.noise.standard_normal(6)
-        w = motion.twist[:3] + settings["gyroscope_noise"] * noise[:3]
-        force = specific_force(motion.pose, motion.twist, before, step, np.array(settings["gravity"]))
-        force += settings["accelerometer_noise"] * noise[3:]
-        for vector, numbers in ((message.angular_velocity, w), (message.linear_acceleration, force)):
-            vector.x, vector.y, vector.z = numbers.tolist()
-        message.header.stamp = stamp
-        self._imus.send(message)
 
     def _on_desired(self, message: PoseStamped) -> None:
         if self._motion is None:
@@ -189,7 +210,7 @@ class SimulatedStewart(ManagedNode):
         try:
             if isinstance(self._motion, LegActuators):
                 raise MessageError("mode", "mode is actuators, whose legs follow ~/leg_commands")
-            self._motion.go_to(self._checked(message))
+            self._motion.go_to(self._setup.desired_pose(message))
         except (MessageError, StewartError) as error:
             self._refused = f"desired pose refused: {error}"
         else:
@@ -211,21 +232,6 @@ class SimulatedStewart(ManagedNode):
         else:
             self._refused = ""
             self._motion.command(lengths, rates)
-
-    def _checked(self, message: PoseStamped) -> Any:
-        frame = message.header.frame_id
-        expected = frames_of(self.settings)[0]
-        if frame.removeprefix("/") not in ("", expected):
-            raise MessageError("frame", f"its frame is {frame!r}; expected {expected!r}")
-        pose = pose_to_matrix(message.pose)
-        platform = self._setup.platform
-        margins = platform.motor_margins(platform.motor_positions(pose))
-        leg = int(margins.argmin())
-        if margins[leg] < 0.0:
-            name = legs_of(self.settings)[leg]
-            unit = platform.motor_units[0]
-            raise MessageError("limits", f"{name} would be {-margins[leg]:.4g} {unit} beyond its limits")
-        return pose
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._motion is None:

@@ -271,7 +271,7 @@ class LegTopics:
 
     def __init__(self, node: AnsweringNode[Any]) -> None:
         self._node = node
-        self.heard = node.stream.hear("leg_topics", Float64, self._listener)
+        self.heard = node.stream.topics.hear("leg_topics", Float64, self._listener)
 
     def _listener(self, place: int) -> Callable[[bytes, bytes], None]:
         node, state = self._node, JointState(name=[""], position=[0.0])

@@ -64,6 +64,36 @@ class InputNode(Protocol):
     get_publishers_info_by_topic: Callable[[str], Sequence[Any]]
 
 
+@dataclass
+class Arrivals:
+    """When states arrived [ns], None for not yet.
+
+    Attributes
+    ----------
+    read : int or None
+        The last one that was read.
+    strange : int or None
+        The first one that named no joint of this robot.
+    part : int or None
+        The last one that did not name all joints.
+    """
+
+    read: int | None = None
+    strange: int | None = None
+    part: int | None = None
+
+    def serve(self, now: int, patience: float) -> bool:
+        """Return whether a state has been read lately."""
+        return self.read is not None and now - self.read <= patience
+
+    def mix(self, now: int, partial: PartialStates) -> bool:
+        """Return whether states that do not name all joints come beside those that do, and both are answered."""
+        if self.part is not None and (now - self.part > partial.patience or not self.serve(now, partial.patience)):
+            self.part = None
+            partial.forget()
+        return self.part is not None
+
+
 class RobotInputs:
     """Makes one value of each state.
 
@@ -148,9 +178,7 @@ class RobotInputs:
         self.acceleration: Array | None = None
         fastest = np.array([whole.limits.velocity[whole.joint(name).v_slice.start] for name in self._names])
         self._estimates = False
-        self._read_at: int | None = None  # arrival of the last state [ns]
-        self._strange_at: int | None = None  # of the first one that named no joint of this robot
-        self._part_at: int | None = None  # of the last one that did not name all joints
+        self._arrivals = Arrivals()
         self._reader = JointStateReader(len(turns), StateCheck(fastest, turns), self._names)
         self.partial = PartialStates(
             self._names, turns, fastest, _mimics(whole, self._names), (self._reader, self.velocities)
@@ -186,7 +214,7 @@ class RobotInputs:
             The message does not hold a state of the robot.
         """
         match = self._states.match(message.name)
-        if match.missing or (self._part_at is not None and self._mixes(now)):
+        if match.missing or (self._arrivals.part is not None and self._arrivals.mix(now, self.partial)):
             return self._read_part(message, match, stamp, now, age)
         position, velocity, unknown = self._reader.read(message, match, stamp)
         source, filter_ = self.velocity_source, self.velocities
@@ -206,14 +234,15 @@ class RobotInputs:
 
     def _read_part(self, message: JointState, match: JointMatch, stamp: int, now: int, age: float) -> RobotState:
         """Return the state that a message completes; raises WaitingError where others do."""
-        served = self._serves(now)
+        arrivals = self._arrivals
+        served = arrivals.serve(now, self.partial.patience)
         if message.name and len(match.missing) == len(self._names):
-            if self._strange_at is None:
-                self._strange_at = now
-            if served or 0 <= now - self._strange_at <= LONGEST_WAIT:
+            if arrivals.strange is None:
+                arrivals.strange = now
+            if served or 0 <= now - arrivals.strange <= LONGEST_WAIT:
                 raise WaitingError("it names no joint of this robot, whose states come from others")
         if match.missing:
-            self._part_at = now
+            arrivals.part = now
             if served and not self.partial.led:  # those that name all joints are put together from the next one on
                 self.partial.take(message, match, stamp, self._expected(), self.velocity_source, self.with_effort)
                 raise WaitingError("kept for states of all joints")
@@ -223,18 +252,6 @@ class RobotInputs:
         self._estimates |= "filter" in told
         self._lacks(told - {"filter"})
         return self._make(stamp, position, velocity, effort if self.with_effort else None, now, age, self.partial.time)
-
-    def _serves(self, now: int) -> bool:
-        """Return whether a state has been made lately."""
-        return self._read_at is not None and now - self._read_at <= self.partial.patience
-
-    def _mixes(self, now: int) -> bool:
-        """Return whether states that do not name all joints come beside those that do, and both are answered."""
-        assert self._part_at is not None
-        if now - self._part_at > self.partial.patience or not self._serves(now):
-            self._part_at = None
-            self.partial.forget()
-        return self._part_at is not None
 
     def _lacks(self, what: set[str]) -> None:
         """Take note of what a state lacks and is taken as zero; raises MessageError where that may not be."""
@@ -261,7 +278,7 @@ class RobotInputs:
         """Make a state of what was read of all joints; raises MessageError where the base's own is missing."""
         wrenches, k = self.wrenches.on_bodies(now, self.wrench_timeout), self._carriers
         time = time if self._estimates else 0.0
-        self._read_at = now
+        self._arrivals.read = now
         position = self._unwinding.unwind(stamp, position, velocity)
         if self._base is None:
             return RobotState(stamp, position, velocity, wrenches, age, now, effort, time)
@@ -286,7 +303,7 @@ class RobotInputs:
         self.velocities.forget()
         self._unwinding.forget()
         self.partial.forget()
-        self._read_at = self._part_at = self._strange_at = None
+        self._arrivals = Arrivals()
         self._estimates = False
 
     def describe(self, values: dict[str, Any]) -> None:

@@ -42,6 +42,10 @@ MOST_TRACKED = 64
 """Publishers, with joints, whose times are kept; beyond, all are forgotten: who comes and goes takes no memory."""
 
 
+AGAIN = 500_000_000
+"""Time stamps that go back by more than this [ns] may mean that a recording begins again."""
+
+
 class StateTimes:
     """Refuses states that are too old, from the future, or older than one of the same publisher that was answered.
 
@@ -67,6 +71,13 @@ class StateTimes:
     def reset(self) -> None:
         """Forget the last states."""
         self._tracks.clear()
+
+    def begins_again(self, simulated: bool) -> bool:
+        """Tell a recording that begins again from messages that overtook each other and from a clock that was set.
+
+        Where states are held against the system's clock, an old one is but late: the robot is where it was.
+        """
+        return self.went_back > AGAIN and (simulated or not self.timeout)
 
     def check(self, stamp: int, now: int, publisher: bytes = b"", joints: Sequence[str] = ()) -> int:
         """Return the age [ns] of a state stamped ``stamp`` [ns] at the time ``now`` [ns]; 0 for no stamp.
@@ -159,17 +170,12 @@ class InputTopics:
         self._names = {first.topic_name: "the input joint_states"}
         self._problems: list[str] = []
 
-    def hear(
-        self,
-        parameter: str,
-        topics: Sequence[str],
-        type_: type,
-        listener: Callable[[int], Callable[[bytes, bytes], None]],
-    ) -> bool:
+    def hear(self, parameter: str, type_: type, listener: Callable[[int], Callable[[bytes, bytes], None]]) -> bool:
         """Subscribe to the topics that a parameter names, with ``listener(place)`` for each that is not empty.
 
         What cannot be subscribed to is kept for `check`, and no more. Returns whether there are any names.
         """
+        topics = self._node.settings.get(parameter, ())
         if len(topics) > MOST_TOPICS:
             self._problems.append(f"{parameter} has {len(topics)} names; expected at most {MOST_TOPICS}")
             return True
@@ -225,8 +231,6 @@ class StreamParameters(Parameters):
 
 SOON = 0.05
 """While the last state is younger than this [s], the next one is near."""
-AGAIN = 500_000_000
-"""Time stamps that go back by more than this [ns] may mean that a recording begins again."""
 
 
 class Freshness:
@@ -350,13 +354,9 @@ class StateStream:
         self._subscription = subscribe(node, JointState, "joint_states", self.on_state, quality)
         self.topics = InputTopics(node, self._subscription)
         self.publishers = Publishers(node, self.topics.heard)
-        self.hear("joint_state_topics", JointState, lambda place: self.on_state)
+        self.topics.hear("joint_state_topics", JointState, lambda place: self.on_state)
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_time_jump)
-
-    def hear(self, parameter: str, type_: type, listener: Callable[[int], Callable[[bytes, bytes], None]]) -> bool:
-        """Subscribe to the topics that a parameter names, see `InputTopics.hear`."""
-        return self.topics.hear(parameter, self._node.settings.get(parameter, ()), type_, listener)
 
     def set_timeout(self) -> None:
         """Take over the parameters ``state_timeout`` and ``deadline``."""
@@ -420,7 +420,7 @@ class StateStream:
             return
         except MessageError as error:
             statistics.reject(error.kind, reason_of(error))
-            if error.kind == BACKWARDS and self._begins_again():
+            if error.kind == BACKWARDS and times.begins_again(bool(self._node.simulated_time)):
                 fresh.answered = None
                 self._restart()
             return
@@ -428,7 +428,7 @@ class StateStream:
             statistics.reject("no result", reason_of(error))
             return
         except Exception as error:
-            self._unexpected(error)
+            _count_unexpected(self._node, self.statistics, error)
             return
         finally:
             statistics.received += 1
@@ -459,13 +459,6 @@ class StateStream:
                 waiting()
             do()
 
-    def _begins_again(self) -> bool:
-        """Tell a recording that begins again from messages that overtook each other and from a clock that was set.
-
-        Where states are held against the system's clock, an old one is but late: the robot is where it was.
-        """
-        return self._times.went_back > AGAIN and (self._node.simulated_time or not self._times.timeout)
-
     def accept(self, take: Callable[[], None]) -> bool:
         """Take in a message that is not a state; whatever is wrong with it is counted. Returns whether it was taken."""
         try:
@@ -473,17 +466,10 @@ class StateStream:
         except MessageError as error:
             self.statistics.reject(error.kind, reason_of(error))
         except Exception as error:
-            self._unexpected(error)
+            _count_unexpected(self._node, self.statistics, error)
         else:
             return True
         return False
-
-    def _unexpected(self, error: Exception) -> None:
-        if not self._node.context.ok():
-            return  # the node was told to end in the middle of an answer
-        text = reason_of(error)
-        self.statistics.reject("unexpected error", text)
-        self._node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)
 
     def _on_time_jump(self, _: TimeJump) -> None:
         self._times.reset()
@@ -531,3 +517,12 @@ class StateStream:
         text = f"no {self._what} received on {self._subscription.topic_name} yet"
         self._node.get_logger().info(f"waiting: {text}", throttle_duration_sec=SAY_AGAIN)
         return text
+
+
+def _count_unexpected(node: ManagedNode, statistics: StreamStatistics, error: Exception) -> None:
+    """Count and log an error that nobody foresaw."""
+    if not node.context.ok():
+        return  # the node was told to end in the middle of an answer
+    text = reason_of(error)
+    statistics.reject("unexpected error", text)
+    node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)

@@ -299,5 +299,5 @@ def test_without_a_start_nothing_is_certified():
     core = made(
         start_joints=[""], start_positions=[0.0], max_speed=[5.0], measured_joints=["left_motor", "right_motor"]
     )
-    assert not core.mechanism.start_known and "assumed" in core.start_from
+    assert not core.mechanism.start_known and "assumed" in core.mechanism.start_from
     assert not Driver(core).send(core.mechanism.start[[0, 2]]).tracked.certified
