@@ -23,9 +23,9 @@ from ..model import layout
 from ..model.arguments import require_coordinates, require_model, validate_model
 from ..model.configuration import checked, shaped
 from ..model.model import Model
-from .kernels.christoffel import christoffel as _single
-from .kernels.christoffel import christoffel_batch
-from .kernels.christoffel import christoffel_batch as _batch
+from .kernels.curvature import christoffel as _single
+from .kernels.curvature import christoffel_batch
+from .kernels.curvature import christoffel_batch as _batch
 from .kernels.curvature import curvature as _kernel
 
 _SYMBOLS = Algorithm(_batch, "n n n", extension=extend_twice)

@@ -8,7 +8,7 @@ branch; then everything is a function of the two frames' motions. For a step S w
 
 from __future__ import annotations
 
-from ...dynamics.kernels.common.joints import constants3, has_transform, row_transform, subspace
+from ...dynamics.kernels.common.joints import constants3, constants9, has_transform, subspace
 from ...dynamics.kernels.common.spatial import (
     add,
     bracket,
@@ -16,20 +16,17 @@ from ...dynamics.kernels.common.spatial import (
     dot,
     get_twist,
     inward,
-    matmul,
     minus,
     on_wrench,
     plus,
     power,
     put_twist,
     scale,
-    sub,
     times,
-    transpose,
     unrotate,
 )
 from ...engine.compile import inline, kernel, outline, straight
-from ...engine.lanes import get3, get9, put3, put9, workspace
+from ...engine.lanes import get3, get9, workspace
 from ...model.layout import FIRST, LAST, N_V, OK, PARENT
 from .loops import (
     ALONG,
@@ -49,8 +46,9 @@ from .loops import (
     VECTOR_2,
     P,
     R,
-    split,
-    step_up,
+    loop_pose,
+    put_transforms,
+    unit_wrench,
 )
 
 # Columns of the table of a branch: for coordinate i, columns of J, of dV and d(dV/dt) along q, of d(dV/dt) along qd.
@@ -115,35 +113,11 @@ def differentiate_branch(rows, q, qd, qdd, transforms, leaf, stop, r, p, path, t
     return count
 
 
-@inline
-def pose_from(rows, transforms, leaf, stop, r, p):
-    """Return the pose of a frame at (r, p) on row `leaf`, seen from the row `stop` above it, its place in two parts."""
-    p, far = split(leaf, p)
-    i = leaf
-    while i != stop:
-        if has_transform(rows, i):
-            r, p, far = step_up(rows, i, transforms, r, p, far)
-        i = int(rows[i, PARENT])
-    return r, p, far
-
-
 @straight
 def relative_acceleration(v1, a1, v2, a2):
     """Return twist and acceleration of frame 2 relative to frame 1, all seen from frame 2."""
     w = minus(v2, v1)
     return w, plus(minus(a2, a1), bracket(w, v2))
-
-
-@inline
-def unit_wrench(scalars, k, r, p):
-    """Return the wrench on the second body, in frame 2, of a unit multiplier of scalar `k`."""
-    zero = 0.0 * p[0]
-    none = (zero, zero, zero)
-    if scalars[k, TYPE] == ANGLE:
-        return cross(constants3(scalars, k, VECTOR_2), unrotate(r, constants3(scalars, k, VECTOR_1))), none
-    if scalars[k, TYPE] == ALONG:
-        return none, unrotate(r, constants3(scalars, k, VECTOR_1))
-    return none, scale(1.0 / scalars[k, OFFSET], unrotate(r, p))
 
 
 @inline
@@ -183,37 +157,27 @@ def scalar_derivatives(kind, a, b, length, r, p, w, dw, k, wq, dwq, dwv):
 
 @outline
 def differentiate_loop(
-    rows, loop, scalars, q, qd, qdd, force, transforms, path1, path2, table1, table2, motion, wrench_q,
+    rows, loops, j, scalars, q, qd, qdd, force, transforms, path1, path2, table1, table2, motion, wrench_q,
     rate_q, acceleration_q, acceleration_v, force_q,
 ):  # fmt: skip
-    """Add one loop's derivatives to the outputs (m, nv) and (nv, nv); the others of its line are workspace."""
-    leaf1, leaf2, stop = int(loop[ROW_1]), int(loop[ROW_2]), int(loop[ANCESTOR])
-    f1 = (
-        (loop[R_1], loop[R_1 + 1], loop[R_1 + 2], loop[R_1 + 3], loop[R_1 + 4], loop[R_1 + 5],
-         loop[R_1 + 6], loop[R_1 + 7], loop[R_1 + 8]),
-        (loop[P_1], loop[P_1 + 1], loop[P_1 + 2]),
-    )  # fmt: skip
-    f2 = (
-        (loop[R_2], loop[R_2 + 1], loop[R_2 + 2], loop[R_2 + 3], loop[R_2 + 4], loop[R_2 + 5],
-         loop[R_2 + 6], loop[R_2 + 7], loop[R_2 + 8]),
-        (loop[P_2], loop[P_2 + 1], loop[P_2 + 2]),
-    )  # fmt: skip
-    n1 = differentiate_branch(rows, q, qd, qdd, transforms, leaf1, stop, f1[0], f1[1], path1, table1, motion)
+    """Add the derivatives of loop `j` to the outputs (m, nv) and (nv, nv); the others of its line are workspace."""
+    leaf1, leaf2, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
+    r1, p1 = constants9(loops, j, R_1), constants3(loops, j, P_1)
+    n1 = differentiate_branch(rows, q, qd, qdd, transforms, leaf1, stop, r1, p1, path1, table1, motion)
     v1, a1 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
-    n2 = differentiate_branch(rows, q, qd, qdd, transforms, leaf2, stop, f2[0], f2[1], path2, table2, motion)
+    r2, p2 = constants9(loops, j, R_2), constants3(loops, j, P_2)
+    n2 = differentiate_branch(rows, q, qd, qdd, transforms, leaf2, stop, r2, p2, path2, table2, motion)
     v2, a2 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
-    r1, p1, far1 = pose_from(rows, transforms, leaf1, stop, f1[0], f1[1])
-    r2, p2, far2 = pose_from(rows, transforms, leaf2, stop, f2[0], f2[1])
-    r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+    r, p = loop_pose(rows, loops, j, transforms)
     v1, a1 = inward(r, p, v1), inward(r, p, a1)  # the first frame's motion, seen from the second
     w, dw = relative_acceleration(v1, a1, v2, a2)
     zero = 0.0 * qd[0]
     none = (zero, zero, zero)
-    first, after = int(loop[START]), int(loop[START] + loop[COUNT])
+    first, after = int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])
 
-    for j in range(n1 + n2):
-        row = int(path1[j]) if j < n1 else int(path2[j - n1])
-        if j < n1:
+    for i in range(n1 + n2):
+        row = int(path1[i]) if i < n1 else int(path2[i - n1])
+        if i < n1:
             for c in range(0, _COLUMNS, 6):
                 put_twist(table1, row, c, inward(r, p, get_twist(table1, row, c)))
             k = times(-1.0, get_twist(table1, row, _J))
@@ -251,14 +215,14 @@ def differentiate_loop(
         column = get_twist(table1, row, _J) if one else get_twist(table2, row, _J)
         sign = -1.0 if one else 1.0
         turned = on_wrench(column, g0)
-        for j in range(n1 + n2):
-            other = int(path1[j]) if j < n1 else int(path2[j - n1])
+        for k in range(n1 + n2):
+            other = int(path1[k]) if k < n1 else int(path2[k - n1])
             x = sign * power(column, get_twist(wrench_q, other, 0))
-            same = one == (j < n1)
+            same = one == (k < n1)
             beyond = same and other > row and int(rows[other, FIRST]) != int(rows[row, FIRST])
             # Where the column's own frame moves with it, seen from the second: ad of column and other column.
             if (beyond and not one) or (one and not beyond):
-                along = get_twist(table1, other, _J) if j < n1 else get_twist(table2, other, _J)
+                along = get_twist(table1, other, _J) if k < n1 else get_twist(table2, other, _J)
                 x = x + (1.0 if one and not same else -1.0) * power(along, turned)
             force_q[row - 1, other - 1] += x
 
@@ -278,14 +242,10 @@ def loop_derivatives(rows, loops, scalars, q, qd, qdd, force, rate_q, accelerati
     table1, table2 = workspace(n + 1, _COLUMNS, q[0]), workspace(n + 1, _COLUMNS, q[0])
     motion, wrench_q = workspace(2, 6, q[0]), workspace(n + 1, 6, q[0])
     for s in range(q.shape[0]):
-        for i in range(1, n + 1):
-            if has_transform(rows, i):
-                rr, pp = row_transform(rows, i, q[s])
-                put9(transforms, i, R, rr)
-                put3(transforms, i, P, pp)
+        put_transforms(rows, q[s], transforms)
         for j in range(loops.shape[0]):
             differentiate_loop(
-                rows, loops[j], scalars, q[s], qd[s], qdd[s], force[s], transforms, path1, path2, table1, table2,
+                rows, loops, j, scalars, q[s], qd[s], qdd[s], force[s], transforms, path1, path2, table1, table2,
                 motion, wrench_q, rate_q[s], acceleration_q[s], acceleration_v[s], force_q[s],
             )  # fmt: skip
     return OK

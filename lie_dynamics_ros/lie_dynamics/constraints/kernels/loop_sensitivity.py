@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dynamics.kernels.common.joints import constants3
+from ...dynamics.kernels.common.joints import constants3, constants9
 from ...dynamics.kernels.common.spatial import (
     add,
     add_twist,
@@ -46,8 +46,8 @@ from ...dynamics.kernels.derivatives.sensitivity import (
 from ...engine.compile import inline, kernel, outline
 from ...engine.lanes import get3, get9, workspace
 from ...model.layout import N_V, OK
-from .loop_derivatives import relative_acceleration, scalar_derivatives, unit_wrench
-from .loops import COUNT, OFFSET, P_1, P_2, R_1, R_2, ROW_1, ROW_2, START, TYPE, VECTOR_1, VECTOR_2
+from .loop_derivatives import relative_acceleration, scalar_derivatives
+from .loops import COUNT, OFFSET, P_1, P_2, R_1, R_2, ROW_1, ROW_2, START, TYPE, VECTOR_1, VECTOR_2, unit_wrench
 
 # Columns of what is known of a loop: poses of its frames in the inertial frames of their trees; pose of frame 2 in
 # frame 1; twist and acceleration of frame 1 seen from frame 2, and of frame 2; the wrench on the second body.
@@ -66,21 +66,11 @@ def place_frame(rows, i, q, work, r, p):
 
 
 @outline
-def prepare_loop(rows, loop, scalars, q, force, work, known):
-    """Fill the columns of a loop, and add its forces to what its bodies need."""
-    one, two = int(loop[ROW_1]), int(loop[ROW_2])
-    r1, p1, origin1, rest1 = place_frame(
-        rows, one, q, work,
-        (loop[R_1], loop[R_1 + 1], loop[R_1 + 2], loop[R_1 + 3], loop[R_1 + 4], loop[R_1 + 5],
-         loop[R_1 + 6], loop[R_1 + 7], loop[R_1 + 8]),
-        (loop[P_1], loop[P_1 + 1], loop[P_1 + 2]),
-    )  # fmt: skip
-    r2, p2, origin2, rest2 = place_frame(
-        rows, two, q, work,
-        (loop[R_2], loop[R_2 + 1], loop[R_2 + 2], loop[R_2 + 3], loop[R_2 + 4], loop[R_2 + 5],
-         loop[R_2 + 6], loop[R_2 + 7], loop[R_2 + 8]),
-        (loop[P_2], loop[P_2 + 1], loop[P_2 + 2]),
-    )  # fmt: skip
+def prepare_loop(rows, loops, j, scalars, q, force, work, known):
+    """Fill the columns of loop `j`, and add its forces to what its bodies need."""
+    one, two = int(loops[j, ROW_1]), int(loops[j, ROW_2])
+    r1, p1, origin1, rest1 = place_frame(rows, one, q, work, constants9(loops, j, R_1), constants3(loops, j, P_1))
+    r2, p2, origin2, rest2 = place_frame(rows, two, q, work, constants9(loops, j, R_2), constants3(loops, j, P_2))
     r = matmul(transpose(r1), r2)
     p = unrotate(r1, add(add(sub(p2, p1), sub(rest2, rest1)), sub(origin2, origin1)))
     put_pose(known, _R1, r1, p1)
@@ -92,7 +82,7 @@ def prepare_loop(rows, loop, scalars, q, force, work, known):
     put_twist(known, 0, _A2, inward(r2, p2, get_twist(work, two, A)))
     zero = 0.0 * q[0]
     total = ((zero, zero, zero), (zero, zero, zero))
-    for k in range(int(loop[START]), int(loop[START] + loop[COUNT])):
+    for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
         total = plus(total, times(force[k], unit_wrench(scalars, k, r, p)))
     put_twist(known, 0, _FORCE, total)
     if two > 0:
@@ -178,7 +168,7 @@ def loop_sensitivity(loops, scalars, rows, table, starts, q, qd, qdd, f_ext, val
         force, out = values[s, first:], y[s]
         motion(rows, q[s], qd[s], qdd[s], f_ext[s], work)
         for j in range(loops.shape[0]):
-            prepare_loop(rows, loops[j], scalars, q[s], force, work, known[j : j + 1])
+            prepare_loop(rows, loops, j, scalars, q[s], force, work, known[j : j + 1])
         sum_wrenches(rows, work)
         for k in range(starts.shape[0] - 2):
             at = k * (n + 3 * m)

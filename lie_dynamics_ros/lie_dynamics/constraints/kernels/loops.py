@@ -138,6 +138,81 @@ def step_up(rows, i, work, r, p, far):
 
 
 @inline
+def put_transforms(rows, q, work):
+    """Fill the transforms of all rows that have one, at q."""
+    for i in range(1, int(rows[0, N_V]) + 1):
+        if has_transform(rows, i):
+            rr, pp = row_transform(rows, i, q)
+            put9(work, i, R, rr)
+            put3(work, i, P, pp)
+
+
+@inline
+def relative_pose(r1, p1, far1, r2, p2, far2):
+    """Return the pose of frame 2 in frame 1, each seen from the same row, its place in two parts."""
+    return matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+
+
+@inline
+def pose_from(rows, work, leaf, stop, r, p):
+    """Return the pose of a frame at (r, p) on row `leaf`, seen from the row `stop` above it, its place in two parts."""
+    p, far = split(leaf, p)
+    i = leaf
+    while i != stop:
+        if has_transform(rows, i):
+            r, p, far = step_up(rows, i, work, r, p, far)
+        i = int(rows[i, PARENT])
+    return r, p, far
+
+
+@inline
+def walk_still(rows, q, work, leaf, stop, r, p, columns):
+    """Return the pose of a frame as `pose_from` does, and fill each row's column of J."""
+    p, far = split(leaf, p)
+    i = leaf
+    while i != stop:
+        w, v = column_seen_from(rows, i, q, r, p)
+        put3(columns, i, 0, w)
+        put3(columns, i, 3, v)
+        if has_transform(rows, i):
+            r, p, far = step_up(rows, i, work, r, p, far)
+        i = int(rows[i, PARENT])
+    return r, p, far
+
+
+@inline
+def loop_pose(rows, loops, j, work):
+    """Return the pose of the second frame of loop `j` in its first."""
+    a, b, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
+    r1, p1, far1 = pose_from(rows, work, a, stop, constants9(loops, j, R_1), constants3(loops, j, P_1))
+    r2, p2, far2 = pose_from(rows, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2))
+    return relative_pose(r1, p1, far1, r2, p2, far2)
+
+
+@inline
+def error_of(scalars, k, r, p):
+    """Return the error of scalar `k` at the pose (r, p) of the second frame in the first."""
+    offset = scalars[k, OFFSET]
+    if scalars[k, TYPE] == ANGLE:
+        return dot(unrotate(r, constants3(scalars, k, VECTOR_1)), constants3(scalars, k, VECTOR_2)) - offset
+    if scalars[k, TYPE] == ALONG:
+        return dot(constants3(scalars, k, VECTOR_1), p) - offset
+    return 0.5 * (dot(p, p) / offset - offset)
+
+
+@inline
+def unit_wrench(scalars, k, r, p):
+    """Return the wrench on the second body, in frame 2, of a unit multiplier of scalar `k`."""
+    zero = 0.0 * p[0]
+    none = (zero, zero, zero)
+    if scalars[k, TYPE] == ANGLE:
+        return cross(constants3(scalars, k, VECTOR_2), unrotate(r, constants3(scalars, k, VECTOR_1))), none
+    if scalars[k, TYPE] == ALONG:
+        return none, unrotate(r, constants3(scalars, k, VECTOR_1))
+    return none, scale(1.0 / scalars[k, OFFSET], unrotate(r, p))
+
+
+@inline
 def walk(rows, q, qd, work, leaf, stop, r, p, columns):
     """Walk from a frame at (r, p) on row `leaf` to the row `stop` above it.
 
@@ -227,7 +302,7 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
         r2, p2, far2, w2, v2, bw2, bv2 = walk(
             rows, q, qd, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2), columns
         )
-        r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+        r, p = relative_pose(r1, p1, far1, r2, p2, far2)
         mw, mv = twist_into(r, p, w1, v1)
         w, v = sub(w2, mw), sub(v2, mv)
         mw, mv = twist_into(r, p, bw1, bv1)
@@ -235,26 +310,17 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
         cw, cv = twist_cross(w, v, w2, v2)
         bw, bv = add(bw, cw), add(add(bv, cv), cross(w, v))  # with w x v: the rate of R^T dp/dt
         first = int(loops[j, START])
-        zero = lift(0.0, w[0])
         aw, av = squares(rows, a, stop, columns, weights)
         sw, sv = squares(rows, b, stop, columns, weights)
         for k in range(first, first + int(loops[j, COUNT])):
-            kind, offset = scalars[k, TYPE], scalars[k, OFFSET]
-            m, f = (zero, zero, zero), (zero, zero, zero)
-            if kind == ANGLE:
-                x, y = unrotate(r, constants3(scalars, k, VECTOR_1)), constants3(scalars, k, VECTOR_2)
-                m = cross(y, x)
-                error = dot(x, y) - offset
-                bias = dot(m, bw) - dot(cross(y, cross(w, x)), w)
-            elif kind == ALONG:
-                f = unrotate(r, constants3(scalars, k, VECTOR_1))
-                error = dot(constants3(scalars, k, VECTOR_1), p) - offset
-                bias = dot(f, bv)
-            else:
-                f = scale(1.0 / offset, unrotate(r, p))
-                error = 0.5 * (dot(p, p) / offset - offset)
-                bias = dot(f, bv) + dot(v, v) / offset
-            values[ERROR, k] = error
+            m, f = unit_wrench(scalars, k, r, p)
+            bias = dot(m, bw) + dot(f, bv)
+            if scalars[k, TYPE] == ANGLE:
+                x = unrotate(r, constants3(scalars, k, VECTOR_1))
+                bias = bias - dot(cross(constants3(scalars, k, VECTOR_2), cross(w, x)), w)
+            elif scalars[k, TYPE] == DISTANCE:
+                bias = bias + dot(v, v) / scalars[k, OFFSET]
+            values[ERROR, k] = error_of(scalars, k, r, p)
             values[RATE, k] = dot(m, w) + dot(f, v)
             values[BIAS, k] = bias
             values[SIZE, k] = dot(m, m) * sw + dot(f, f) * sv
@@ -284,10 +350,6 @@ def loop_quantities(rows, loops, scalars, q, qd, matrix, values, wrenches):
         weights[i] = 1.0
     matrix[...] = 0.0
     for s in range(q.shape[0]):
-        for i in range(1, n + 1):
-            if has_transform(rows, i):
-                rr, pp = row_transform(rows, i, q[s])
-                put9(work, i, R, rr)
-                put3(work, i, P, pp)
+        put_transforms(rows, q[s], work)
         loop_rows(rows, loops, scalars, q[s], qd[s], work, weights, columns, matrix[s], values[s], wrenches[s])
     return OK

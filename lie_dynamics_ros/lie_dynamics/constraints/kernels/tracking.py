@@ -5,24 +5,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...dynamics.kernels.common.joints import constants3, constants9, has_transform, row_transform
+from ...dynamics.kernels.common.joints import constants3, constants9
 from ...dynamics.kernels.common.manifold import move
-from ...dynamics.kernels.common.spatial import add, dot, matmul, sub, transpose, unrotate
-from ...dynamics.kernels.kinematics import _column as column_seen_from
-from ...engine.compile import inline, kernel, outline
-from ...engine.lanes import LANES, get, get2, lift, put, put2, put3, put9
-from ...model.layout import N_Q, N_V, OK, PARENT, Q_INDEX
+from ...engine.compile import kernel, outline
+from ...engine.lanes import LANES, get, get2, lift, put, put2, put3
+from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from ...tracking import AMBIGUOUS, NOT_FINITE, OUT_OF_REACH, SINGULAR, TOO_FAR, TRACKED
 from .constrained_dynamics import HEADER, table
-from .loop_derivatives import pose_from, unit_wrench
 from .loops import (
-    ALONG,
     ANCESTOR,
-    ANGLE,
     COUNT,
     ERROR,
     LOOP_SIZE,
-    OFFSET,
     P_1,
     P_2,
     R_1,
@@ -31,17 +25,16 @@ from .loops import (
     ROW_2,
     SCALAR_SIZE,
     START,
-    TYPE,
     VALUE_ROWS,
-    VECTOR_1,
-    VECTOR_2,
-    P,
-    R,
+    error_of,
+    loop_pose,
     put_branch,
     put_first_branch,
+    put_transforms,
     put_upside_down,
-    split,
-    step_up,
+    relative_pose,
+    unit_wrench,
+    walk_still,
 )
 from .on_demand import made_on_demand
 from .second_derivatives import GROUP_KIND, GROUP_PLACE, GROUP_TIME, ROTATION, SINGLE, largest, put_levers, second_bound
@@ -49,44 +42,11 @@ from .second_derivatives import GROUP_KIND, GROUP_PLACE, GROUP_TIME, ROTATION, S
 # Errors and Jacobian of loops at one configuration: what `loop_rows` finds, without rates.
 
 
-@inline
-def walk_still(rows, q, work, leaf, stop, r, p, columns):
-    """Return the pose of a frame as `pose_from` does, and fill each row's column of J."""
-    p, far = split(leaf, p)
-    i = leaf
-    while i != stop:
-        w, v = column_seen_from(rows, i, q, r, p)
-        put3(columns, i, 0, w)
-        put3(columns, i, 3, v)
-        if has_transform(rows, i):
-            r, p, far = step_up(rows, i, work, r, p, far)
-        i = int(rows[i, PARENT])
-    return r, p, far
-
-
-@inline
-def error_of(scalars, k, r, p):
-    """Return the error of scalar `k` at the pose (r, p) of the second frame in the first."""
-    offset = scalars[k, OFFSET]
-    if scalars[k, TYPE] == ANGLE:
-        return dot(unrotate(r, constants3(scalars, k, VECTOR_1)), constants3(scalars, k, VECTOR_2)) - offset
-    if scalars[k, TYPE] == ALONG:
-        return dot(constants3(scalars, k, VECTOR_1), p) - offset
-    return 0.5 * (dot(p, p) / offset - offset)
-
-
 @outline
 def put_errors(rows, loops, scalars, work, values):
     """Fill the errors of all loops."""
     for j in range(loops.shape[0]):
-        stop = int(loops[j, ANCESTOR])
-        r1, p1, far1 = pose_from(
-            rows, work, int(loops[j, ROW_1]), stop, constants9(loops, j, R_1), constants3(loops, j, P_1)
-        )
-        r2, p2, far2 = pose_from(
-            rows, work, int(loops[j, ROW_2]), stop, constants9(loops, j, R_2), constants3(loops, j, P_2)
-        )
-        r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+        r, p = loop_pose(rows, loops, j, work)
         for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
             values[ERROR, k] = error_of(scalars, k, r, p)
         put_upside_down(loops, scalars, j, r, values)
@@ -98,7 +58,7 @@ def put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches
     a, b, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
     r1, p1, far1 = walk_still(rows, q, work, a, stop, constants9(loops, j, R_1), constants3(loops, j, P_1), columns)
     r2, p2, far2 = walk_still(rows, q, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2), columns)
-    r, p = matmul(transpose(r1), r2), unrotate(r1, add(sub(p2, p1), sub(far2, far1)))
+    r, p = relative_pose(r1, p1, far1, r2, p2, far2)
     first, count = int(loops[j, START]), int(loops[j, COUNT])
     for k in range(first, first + count):
         values[ERROR, k] = error_of(scalars, k, r, p)
@@ -185,11 +145,7 @@ def equations(
     Entries of A that are on no branch of a loop are left alone: they are zero.
     """
     n, ml = columns.shape[0] - 1, scalars.shape[0]
-    for i in range(1, n + 1):
-        if has_transform(rows, i):
-            r, p = row_transform(rows, i, q)
-            put9(work, i, R, r)
-            put3(work, i, P, p)
+    put_transforms(rows, q, work)
     if whole:
         for j in range(loops.shape[0]):
             place = put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches)

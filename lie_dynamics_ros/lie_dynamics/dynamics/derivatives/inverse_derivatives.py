@@ -13,8 +13,8 @@ from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
 from ..inputs import NO_WRENCH, Algorithm, quick_path
-from ..kernels.derivatives.gravity_derivatives import gravity_derivatives as _gravity
-from ..kernels.derivatives.gravity_derivatives import gravity_derivatives_batch as _gravity_batch
+from ..kernels.derivatives.inverse_derivatives import gravity_derivatives as _gravity
+from ..kernels.derivatives.inverse_derivatives import gravity_derivatives_batch as _gravity_batch
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives as _single
 from ..kernels.derivatives.inverse_derivatives import inverse_derivatives_batch as _batch
 from ..kernels.derivatives.regressor import regressor as _regressor
