@@ -6,6 +6,8 @@ from scipy.optimize import brentq, minimize, root
 
 from lie_dynamics_ros.lie_dynamics import (
     ClosedLoopTracker,
+    consistent_acceleration,
+    consistent_velocity,
     constrained_inverse_dynamics,
     constraint_error,
     mechanism,
@@ -18,11 +20,13 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartError,
     StewartPlatform,
     calibrate,
+    holding_forces,
     identifiability_report,
     leg_forces_for_wrench,
     poses_near,
     reference_platform,
 )
+from lie_dynamics_ros.lie_dynamics.stewart.command import PlatformLoad, leg_forces
 from lie_dynamics_ros.lie_dynamics.stewart.geometry.any_platform import any_platform
 
 POINTS = reference_platform(leg_limits=(0.3, 0.9))
@@ -156,7 +160,6 @@ def test_what_takes_point_joints_refuses_others():
         POINTS.home_pose,
         np.ones(6),
     )
-    line = np.linspace(0.0, 0.1, 3)
     for call in (
         lambda: stewart.StewartTracker(platform, home),
         lambda: stewart.StewartFusion(platform, home),
@@ -165,9 +168,6 @@ def test_what_takes_point_joints_refuses_others():
         lambda: stewart.solve_from_home(platform, lengths),
         lambda: stewart.level_home(platform, lengths),
         lambda: stewart.leg_length_second_derivatives(platform, home),
-        lambda: stewart.holding_forces(platform, home, lengths),
-        lambda: stewart.wrench_of_leg_forces(platform, home, lengths),
-        lambda: stewart.workspace_slice(platform, ("x", line), ("z", line)),
         lambda: OffsetPlatform(platform, [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], 0.0, 0.0),
         lambda: OffsetPlatform.square_at(platform, home, 0.0, 0.0),
     ):
@@ -290,6 +290,11 @@ def test_poses_and_rates_with_screws(rng):
     ):
         rates = (platform.leg_lengths(moved(h)) - platform.leg_lengths(moved(-h))) / (2 * h)
         assert platform.leg_rates(T, twist, frame) == pytest.approx(rates, abs=1e-8)
+    change, h = rng.normal(size=6), 1e-3
+    ahead = lambda x: platform.leg_lengths(T @ se3.exp(x * twist + 0.5 * x * x * change))  # noqa: E731
+    far, near, here = ([ahead(-k * h), ahead(k * h)] for k in (2, 1, 0))
+    bent = (16.0 * sum(near) - sum(far) - 15.0 * sum(here)) / (12.0 * h * h)
+    assert platform.motor_accelerations(T, twist, change) == pytest.approx(bent, abs=1e-7)
 
 
 def test_the_mechanism_with_screws(rng, tmp_path):
@@ -313,6 +318,15 @@ def test_the_mechanism_with_screws(rng, tmp_path):
                                         actuated=light.actuated)  # fmt: skip
     weight = np.append(np.zeros(3), T[0][:3, :3].T @ [0.0, 0.0, -9.81 * 3.0])  # of the disc of 3 kg
     assert np.abs(platform.jacobian(T[0]).T @ held.tau[places] + weight).max() < 1e-9
+    assert holding_forces(platform, T[0], weight) == pytest.approx(held.tau[places], abs=1e-9)
+    at = light.model, light.constraints, light.configuration(T[0])
+    qd = consistent_velocity(*at, zero + 3.0, held=["platform"])
+    qdd = consistent_acceleration(*at, qd, zero, held=["platform"])
+    moving = constrained_inverse_dynamics(*at, qd, qdd, actuated=light.actuated)
+    load = PlatformLoad(light.model.inertia("platform"))
+    forces = leg_forces(platform, T[0], np.full(6, 3.0), np.zeros(6), load)
+    assert forces == pytest.approx(moving.tau[places], abs=1e-8)
+    assert np.abs(forces - held.tau[places]).max() > 0.1
     with pytest.raises(LieDynamicsError, match=r"turn_1.*helical"):
         made.write(tmp_path)
 

@@ -11,10 +11,11 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.parameters import Parameters, parameter
 from ...core.platform import LoadParameters, said
+from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
 from ...lie_dynamics.lie import so3
-from ...lie_dynamics.stewart import StewartError, StewartTracker
+from ...lie_dynamics.stewart import OffsetPlatform, StewartError, StewartTracker
 from ...lie_dynamics.stewart.command import leg_forces
-from ...lie_dynamics.stewart.geometry.any_platform import Platform, PointJointed
+from ...lie_dynamics.stewart.geometry.any_platform import Platform
 
 LONGEST_STEP = 0.1
 """Longest step in time [s]: a simulation that was held up goes on where it was."""
@@ -186,7 +187,7 @@ class LegActuators:
 
     Parameters
     ----------
-    platform : StewartPlatform or RotaryPlatform
+    platform : StewartPlatform, OffsetPlatform or RotaryPlatform
     home : ndarray, shape (4, 4)
         Where it starts, at rest.
     options : ActuatorOptions
@@ -201,9 +202,10 @@ class LegActuators:
         What the actuators could not do in the last step; empty where they could all.
     """
 
-    def __init__(self, platform: PointJointed, home: Array, options: ActuatorOptions) -> None:
+    def __init__(self, platform: Platform, home: Array, options: ActuatorOptions) -> None:
         self._platform, self.options = platform, options
-        self._tracker = StewartTracker(platform, home)
+        offset = isinstance(platform, OffsetPlatform)
+        self._tracker = OffsetTracker(platform, home) if offset else StewartTracker(platform, home)
         self.pose, self.twist = np.array(home), np.zeros(6)
         self.lengths, self.rates = platform.motor_positions(home), np.zeros(6)
         self._legs = self.lengths.copy()  # behind the backlash

@@ -20,7 +20,7 @@ from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.parameters import parameter
 from ...core.platform import LEGS
-from ...lie_dynamics.stewart import OffsetPlatform, StewartError
+from ...lie_dynamics.stewart import StewartError
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from ...ros.model.platform_loading import (
     PlatformParameters,
@@ -147,11 +147,6 @@ class SimulatedStewart(ManagedNode):
         """Read the platform."""
         settings = self.settings
         platform = load_any_platform(settings["platform"], self.get_logger())
-        if isinstance(platform, OffsetPlatform) and settings["mode"] == ACTUATORS:
-            raise ConfigurationError(
-                "mode: actuators move legs on point joints, and universal_joints are in the platform's file; expected "
-                f"{MOTION}"
-            )
         home = platform.home_pose
         if home is None:
             raise ConfigurationError("the platform has no home_pose, about which it could move")
@@ -160,7 +155,7 @@ class SimulatedStewart(ManagedNode):
         if self._motion.held:
             self._motion = None
             raise ConfigurationError("the platform's home_pose is beyond the limits of its legs")
-        if settings["mode"] == ACTUATORS and not isinstance(platform, OffsetPlatform):
+        if settings["mode"] == ACTUATORS:
             self._motion = LegActuators(platform, home, ActuatorOptions.from_values(self.settings))
         self._setup = _Setup(platform, settings)
 

@@ -16,7 +16,8 @@ from ...core.frames import numbers_to_matrix
 from ...core.parameters import Parameters, parameter
 from ...core.platform import POSITIONS, LoadParameters, numbers_of, said
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.stewart import solve_from_home
+from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
+from ...lie_dynamics.stewart import OffsetPlatform, solve_from_home
 from ...lie_dynamics.stewart.command import (
     ClassicalWashout,
     CommandFrames,
@@ -25,7 +26,7 @@ from ...lie_dynamics.stewart.command import (
     PlannedMotion,
     stopped,
 )
-from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
+from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from .targets import SHAPES, State, Target, Ways
 
 STEPS = 150
@@ -143,13 +144,13 @@ class StewartCommandOptions:
     given : CommandParameters
     """
 
-    platform: PointJointed
+    platform: Platform
     limits: CommandLimits
     frames: CommandFrames
     given: CommandParameters
 
     @classmethod
-    def from_values(cls, platform: PointJointed, values: Mapping[str, Any]) -> StewartCommandOptions:
+    def from_values(cls, platform: Platform, values: Mapping[str, Any]) -> StewartCommandOptions:
         """Make options of parameter values; raises ParameterError where they make no sense together."""
         margin = values["stroke_reserve"]
         stroke = platform.motor_limits + np.array([margin, -margin])
@@ -237,6 +238,15 @@ class Plan:
         return self
 
 
+def _pose_from_home(platform: Platform, lengths: Array) -> tuple[Array | None, str]:
+    """Return the pose to which lengths lead from home, None where none is proven, and how it was found."""
+    if isinstance(platform, OffsetPlatform):
+        tracked = OffsetTracker(platform, platform.home_pose).update(lengths)
+        return tracked.pose if tracked.valid else None, tracked.message
+    start = solve_from_home(platform, lengths)
+    return start.pose if start.converged else None, start.message
+
+
 class StewartCommandCore:
     """Set points of one platform's legs.
 
@@ -289,16 +299,16 @@ class StewartCommandCore:
             found = f"{self.legs[leg]} moves at {rates[leg]:.3g} {unit}/s; waiting for rest"
         else:
             try:
-                start = solve_from_home(self.options.platform, lengths)
+                pose, message = _pose_from_home(self.options.platform, lengths)
             except LieDynamicsError as error:
                 found = str(error)
             else:
-                if start.converged:
-                    self._rest, self._motion = start.pose, None
+                if pose is not None:
+                    self._rest, self._motion = pose, None
                     self._forget()
                     self._enter(HOLDING, "holding the platform where it was found")
                     return True
-                found = f"no pose is known for the {POSITIONS[unit]}: {start.message}"
+                found = f"no pose is known for the {POSITIONS[unit]}: {message}"
         self.reason = found
         return False
 

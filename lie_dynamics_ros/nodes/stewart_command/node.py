@@ -23,9 +23,9 @@ from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.parameters import parameter
 from ...lie_dynamics.stewart.command import LegSetpoints
-from ...lie_dynamics.stewart.geometry.any_platform import PointJointed
+from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from ...ros.inputs.publishers import Publishers, subscribe
-from ...ros.model.platform_loading import PlatformParameters, frames_of, legs_of, load_legs
+from ...ros.model.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform
 from ...ros.node.managed_node import ManagedNode, NodeParameters, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -177,7 +177,7 @@ class StewartCommandNode(ManagedNode):
         self.core: StewartCommandCore | None = None
         self.legs: tuple[str, ...] = ()
         self.reader: TargetReader | None = None
-        self._platform: PointJointed | None = None
+        self._platform: Platform | None = None
         self.heard = self._ticked = -np.inf
         self._told: tuple[str, str] = ("", "")
         self.refused = ""
@@ -214,7 +214,7 @@ class StewartCommandNode(ManagedNode):
     def configure(self) -> None:
         """Read the platform."""
         settings = self.settings
-        platform = load_legs(settings["platform"], self.get_logger())
+        platform = load_any_platform(settings["platform"], self.get_logger())
         if platform.home_pose is None:
             raise ConfigurationError("the platform has no home_pose, from which its pose is found")
         options = StewartCommandOptions.from_values(platform, settings)

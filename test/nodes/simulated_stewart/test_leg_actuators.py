@@ -7,7 +7,7 @@ import pytest
 from node_platforms import HOME, TEXT, lengths, pose_at
 
 from lie_dynamics_ros.core.platform import LegState
-from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
+from lie_dynamics_ros.lie_dynamics.stewart import OffsetPlatform, StewartPlatform
 from lie_dynamics_ros.nodes.simulated_stewart.core import ActuatorOptions, LegActuators
 from lie_dynamics_ros.nodes.stewart_command.core import CommandParameters, StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
@@ -20,8 +20,12 @@ GOAL = pose_at([0.02, -0.01, 0.53], [0.05, -0.04, 0.1])
 STEP = 0.002
 
 
-def actuators(**options):
-    return LegActuators(PLATFORM, HOME, dataclasses.replace(IDEAL, **options))
+#: Legs on offset universal joints, which are screws.
+SCREWS = OffsetPlatform(PLATFORM, [1.0, 0.2, 0.0], [0.0, 1.0, 0.1], 0.02, 0.03, 0.01)
+
+
+def actuators(platform=PLATFORM, **options):
+    return LegActuators(platform, HOME, dataclasses.replace(IDEAL, **options))
 
 
 def settle(legs, seconds=1.0):
@@ -104,14 +108,16 @@ def test_lengths_without_a_pose_are_not_taken_on():
     assert np.isfinite(legs.pose).all() and not legs.rates.any()
 
 
-@pytest.mark.parametrize(("delay", "backlash"), [(0.0, 0.0), (0.02, 1e-4)])
-def test_the_loop_of_command_actuators_and_pose(delay, backlash):
+@pytest.mark.parametrize(
+    ("platform", "delay", "backlash"), [(PLATFORM, 0.0, 0.0), (PLATFORM, 0.02, 1e-4), (SCREWS, 0.0, 0.0)]
+)
+def test_the_loop_of_command_actuators_and_pose(platform, delay, backlash):
     """The core of stewart_command commands actuators, whose lengths the core of stewart_pose answers with the pose."""
     defaults = CommandParameters.defaults()
-    core = StewartCommandCore(StewartCommandOptions.from_values(PLATFORM, defaults), PLATFORM_LEGS)
-    legs = actuators(delay=delay, backlash=backlash, max_rate=0.25, max_acceleration=3.0)
+    core = StewartCommandCore(StewartCommandOptions.from_values(platform, defaults), PLATFORM_LEGS)
+    legs = actuators(platform, delay=delay, backlash=backlash, max_rate=0.25, max_acceleration=3.0)
     values = {setting.name: setting.default for setting in POSE_SETTINGS}
-    observer = StewartPoseCore(PLATFORM, PLATFORM_LEGS, StewartPoseOptions.from_values(values))
+    observer = StewartPoseCore(platform, PLATFORM_LEGS, StewartPoseOptions.from_values(values))
     assert core.begin(legs.lengths, legs.rates)
     core.take(core.ask(PathTarget(GOAL[None], (False,)), 0.02).make())
     worst = 0.0

@@ -66,7 +66,8 @@ def rows(path, limits, s, h, seen=sliding, load=LOAD, about=ABOUT):
     R, inertia = poses[1][:, :3, :3], load.inertia
     center = [pose[:, :3, :3] @ inertia.com + pose[:, :3, 3] for pose in poses]
     c1, c2 = (center[2] - center[0]) / (2 * h), (center[2] - 2 * center[1] + center[0]) / h**2
-    tip = np.einsum("kij,lj->kli", R, platform.platform_points) + poses[1][:, None, :3, 3]
+    balls = getattr(platform, "points", platform).platform_points
+    tip = np.einsum("kij,lj->kli", R, balls) + poses[1][:, None, :3, 3]
     leg = tip - base
     leg = leg / np.linalg.norm(leg, axis=-1, keepdims=True)
     balance = np.concatenate([np.cross(tip - center[1][:, None], leg), leg], axis=-1).transpose(0, 2, 1)

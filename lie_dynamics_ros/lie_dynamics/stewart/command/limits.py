@@ -12,9 +12,11 @@ import numpy.typing as npt
 from ...arrays import Array
 from ...lie._arrays import as_real
 from ..errors import StewartError
-from ..geometry.any_platform import PointJointed, require_legs
+from ..geometry.any_platform import Platform, require_any
 from ..geometry.checks import N_LEGS, as_leg_limits
 from ..geometry.inverse_kinematics import as_pose, leg_vectors, norms, platform_arms
+from ..geometry.offset_platform import OffsetPlatform
+from ..geometry.platform import StewartPlatform
 from ..geometry.rotary_platform import RotaryPlatform, as_angle_limits
 from .kernels.leg_samples import joint_angles
 
@@ -24,11 +26,12 @@ class CommandLimits:
     """Limits of a platform that is commanded; infinite where there is none. Numbers are for all legs, or one a leg.
 
     For a `RotaryPlatform` those of legs are of the angles of its motors [rad, rad/s, rad/s^2] and their torques [N m],
-    and cones are about the rods; axes on the base are those at home, and turn with the horns.
+    and cones are about the rods; axes on the base are those at home, and turn with the horns. On offset universal
+    joints cones are about the legs, from end to end.
 
     Attributes
     ----------
-    platform : StewartPlatform or RotaryPlatform
+    platform : on legs of any kind
     stroke : array-like, shape (2,) or (6, 2), optional
         Shortest and longest leg [m]; those of the platform when left out.
     rate, acceleration, force : array-like, shape () or (6,)
@@ -50,7 +53,7 @@ class CommandLimits:
         For shapes, and for limits that are not positive; for cones without axes and home pose.
     """
 
-    platform: PointJointed
+    platform: Platform
     stroke: Array
     rate: Array
     acceleration: Array
@@ -65,7 +68,7 @@ class CommandLimits:
 
     def __init__(
         self,
-        platform: PointJointed,
+        platform: Platform,
         stroke: npt.ArrayLike | None = None,
         rate: npt.ArrayLike = np.inf,
         acceleration: npt.ArrayLike = np.inf,
@@ -78,7 +81,7 @@ class CommandLimits:
         speed: float = np.inf,
         angular_speed: float = np.inf,
     ) -> None:
-        require_legs(platform)
+        require_any(platform)
         as_limits = as_angle_limits if isinstance(platform, RotaryPlatform) else as_leg_limits
         cones = _per_leg(base_cone, "base_cone"), _per_leg(platform_cone, "platform_cone")
         found = {
@@ -103,10 +106,13 @@ class CommandLimits:
         poses = as_pose(pose)
         if isinstance(self.platform, RotaryPlatform):
             there = np.asarray(np.isfinite(self.platform.reached_angles(poses)).all(axis=-1))
-            found = np.zeros(there.shape, dtype=bool)
-            found[there] = self._kept(poses[there])
-            return found
-        return self._kept(poses)
+        elif isinstance(self.platform, OffsetPlatform):
+            there = np.asarray(self.platform.told(poses)[2].all(axis=-1))
+        else:
+            return self._kept(poses)
+        found = np.zeros(there.shape, dtype=bool)
+        found[there] = self._kept(poses[there])
+        return found
 
     def _kept(self, pose: Array) -> npt.NDArray[np.bool_]:
         lengths, (base, platform) = self.platform.motor_positions(pose), self.joint_angles(pose)
@@ -117,19 +123,23 @@ class CommandLimits:
     def joint_angles(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
         """Angles (..., 6) between legs and the axes of their joints on base and platform [rad]."""
         poses = as_pose(pose)
-        if isinstance(self.platform, RotaryPlatform):
-            return self._rod_angles(self.platform, poses)
+        if not isinstance(self.platform, StewartPlatform):
+            return self._from_ends(self.platform, poses)
         flat = np.ascontiguousarray(poses).reshape(-1, 16)
         out = np.empty((2, len(flat), N_LEGS))
         joint_angles(self.platform.all_points, self._joint_axes, flat, out)
         base, platform = out.reshape(2, *poses.shape[:-2], N_LEGS)
         return base, platform
 
-    def _rod_angles(self, platform: RotaryPlatform, T: Array) -> tuple[Array, Array]:
-        """Return `joint_angles` of rods."""
-        t = platform.reached_angles(T)
-        rods = leg_vectors(platform.tips(t), platform.platform_points, T)
-        axes = platform.turned(self.base_axes, t - platform.home_angles)
+    def _from_ends(self, platform: OffsetPlatform | RotaryPlatform, T: Array) -> tuple[Array, Array]:
+        """Return `joint_angles` of legs on offset joints, and of rods."""
+        axes = self.base_axes
+        if isinstance(platform, OffsetPlatform):
+            rods = leg_vectors(*platform.stationary_feet(T)[:2], T)
+        else:
+            t = platform.reached_angles(T)
+            rods = leg_vectors(platform.tips(t), platform.platform_points, T)
+            axes = platform.turned(axes, t - platform.home_angles)
         on_platform = platform_arms(self.platform_axes, T)
         angles = (np.arctan2(norms(np.cross(rods, x)), (rods * x).sum(axis=-1)) for x in (axes, on_platform))
         base, top = (np.asarray(x) for x in angles)
@@ -140,14 +150,17 @@ class CommandLimits:
         return np.concatenate([self.base_axes, self.platform_axes])
 
 
-def _axes(platform: PointJointed, side: str, given: npt.ArrayLike | None, cone: Array) -> Array:
+def _axes(platform: Platform, side: str, given: npt.ArrayLike | None, cone: Array) -> Array:
     """Return unit axes (6, 3) of the joints of one side."""
     if given is not None:
         axes = as_real(given, (N_LEGS, 3), f"{side}_axes").reshape(N_LEGS, 3)
     elif platform.home_pose is not None:
         home = platform.home_pose
-        held = platform.locked(platform.motor_positions(home))[0]
-        axes = held.leg_vectors(home) @ (home[:3, :3] if side == "platform" else np.eye(3))
+        if isinstance(platform, OffsetPlatform):
+            legs = leg_vectors(*platform.feet(home), home)
+        else:
+            legs = platform.locked(platform.motor_positions(home))[0].leg_vectors(home)
+        axes = legs @ (home[:3, :3] if side == "platform" else np.eye(3))
     elif np.isfinite(cone).any():
         raise StewartError(f"{side}_cone is limited, but neither {side}_axes nor a home pose is given")
     else:

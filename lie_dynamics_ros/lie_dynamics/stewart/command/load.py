@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...lie import se3
 from ...lie._arrays import as_real
 from ...lie.inertia import SpatialInertia
-from ..geometry.any_platform import PointJointed
+from ..geometry.any_platform import Platform
 from ..geometry.statics import leg_forces_for_wrench
 from .kernels import leg_samples
 
@@ -76,7 +76,7 @@ class PlatformLoad:
 
 
 def leg_forces(
-    platform: PointJointed,
+    platform: Platform,
     pose: npt.ArrayLike,
     twist: npt.ArrayLike,
     acceleration: npt.ArrayLike,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...arrays import Array
 from ...lie._arrays import as_real, number_of
 from ..errors import StewartError
-from ..geometry.rotary_platform import RotaryPlatform
+from ..geometry.platform import StewartPlatform
 from .kernels import time_law
 from .limits import CommandLimits
 from .load import PlatformLoad
@@ -179,7 +179,8 @@ class PathFault:
         if self.kind == "speed at the start":
             return f"the motion at the start is {self.value:.3g} times as fast as limits allow on this path"
         if np.isnan(self.value):
-            return f"{where} leg {self.leg} does not reach its platform point"
+            what = "points along an axis of its joints" if self.units[0] == "m" else "does not reach its platform point"
+            return f"{where} leg {self.leg} {what}"
         unit = {"stroke": self.units[0], "force": self.units[1]}.get(self.kind, "rad")
         said = {
             "stroke": "is {0:.6g} m long, limit {1:.6g} m" if unit == "m" else "is at {0:.6g} rad, limit {1:.6g} rad",
@@ -334,8 +335,8 @@ def time_path(
     start_rate = number_of("start_rate", start_rate, "a number of at least 0", lambda x: 0.0 <= x < 1e9)
     begin, span = float(path.knots[0]), path.length
     found: PlannedMotion | float | None = None
-    # Where a rotary leg ends to reach, rates are without bound: of such paths no times are given.
-    hopeless = fault is not None and (fault.kind == "force" or isinstance(limits.platform, RotaryPlatform))
+    # Where a leg ends to reach, rates are without bound: of such paths no times are given.
+    hopeless = fault is not None and (fault.kind == "force" or not isinstance(limits.platform, StewartPlatform))
     for finer in () if hopeless else FINER:
         found = _TimeLaw.of(path, limits, load, *_grid(path, finer * steps)).fastest(start_rate**2)
         if found is not None:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from ...arrays import Array
 from ..geometry import inverse_kinematics as ik
 from ..geometry.inverse_kinematics import leg_of_no_length
+from ..geometry.offset_platform import OffsetPlatform
+from ..geometry.platform import StewartPlatform
 from ..geometry.rotary_platform import RotaryPlatform
 from .kernels import leg_samples as legs
 from .kernels import path_points
@@ -56,12 +58,12 @@ class PathSamples:
         """
         platform = limits.platform
         s, segment = path.places(s, segment)
-        if isinstance(platform, RotaryPlatform):
+        if not isinstance(platform, StewartPlatform):
             table = np.zeros((len(s), legs.N_SAMPLE))
             rows = np.empty((len(s), path_points.N_POINT))
             path_points.points(path.segments, path.frame, s, segment, rows)
             table[:, : path_points.N_POINT] = rows
-            write_rotary(platform, load, limits.condition, table)
+            write_motors(platform, load, limits.condition, table)
             return cls(limits, s, table)
         table, work = np.empty((len(s), legs.N_SAMPLE)), np.empty((6, legs.N_WORK))
         size = platform.characteristic_length
@@ -116,7 +118,7 @@ class PathSamples:
     def condition(self) -> Array:
         """Condition number of the leg Jacobian (k,), or a larger number where that is below its limit."""
         bound = self.table[:, legs.CONDITION]
-        if isinstance(self.limits.platform, RotaryPlatform):
+        if not isinstance(self.limits.platform, StewartPlatform):
             return bound
         near = ~(bound <= self.limits.condition)
         if not near.any():
@@ -148,19 +150,26 @@ class PathSamples:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def write_rotary(platform: RotaryPlatform, load: PlatformLoad | None, most: float, table: Array) -> None:
-    """Fill in the table of `PathSamples`, which holds the path, for rotary legs: angles and torques.
+def write_motors(
+    platform: OffsetPlatform | RotaryPlatform, load: PlatformLoad | None, most: float, table: Array
+) -> None:
+    """Fill in the table of `PathSamples`, which holds the path: positions of motors, and their efforts.
 
-    Where a leg does not reach, its angle is NaN, what follows from it zero, and the condition number infinite; that is
-    exact where it may be above a limit.
+    Where a leg does not reach, its position is NaN, what follows from it zero, and the condition number infinite; that
+    is exact where it may be above a limit.
     """
     T, slope, bend = PathPoints.of(table)
     count, size = len(T), np.repeat((platform.characteristic_length, 1.0), 3)
-    angles = platform.reached_angles(T)
-    good = np.asarray(np.isfinite(angles).all(axis=1))
-    held = np.where(np.isfinite(angles), angles, 0.0)
-    first, second = platform.derivatives(T, held, slope, bend)
-    J = platform.jacobian(T, angles=held)
+    if isinstance(platform, OffsetPlatform):
+        there, J, reached = platform.told(T)
+        there = np.where(reached, there, np.nan)
+        first, second = platform.derivatives(T, slope, bend)
+    else:
+        there = platform.reached_angles(T)
+        held = np.where(np.isfinite(there), there, 0.0)
+        first, second = platform.derivatives(T, held, slope, bend)
+        J = platform.jacobian(T, angles=held)
+    good = np.asarray(np.isfinite(there).all(axis=1))
     good &= np.isfinite(J).all(axis=(1, 2))
     J = np.where(good[:, None, None], J, np.eye(6))
     determinant = np.linalg.det(J)
@@ -171,7 +180,7 @@ def write_rotary(platform: RotaryPlatform, load: PlatformLoad | None, most: floa
     near = good & ~(condition <= most)
     condition[near] = ik.condition_numbers(J[near], platform.characteristic_length)
     good &= condition < 1.0 / SINGULAR
-    table[:, legs.LENGTHS : legs.SLOPE] = angles
+    table[:, legs.LENGTHS : legs.SLOPE] = there
     table[:, legs.SLOPE : legs.BEND] = np.where(good[:, None], first, 0.0)
     table[:, legs.BEND : legs.DETERMINANT] = np.where(good[:, None], second, 0.0)
     table[:, legs.DETERMINANT] = determinant

@@ -312,6 +312,64 @@ class OffsetPlatform(Drawn):
         """Return the rates of the lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
         return np.asarray((self.jacobian(pose, frame) @ ik.as_vector(twist, N_LEGS, "twist")[..., None])[..., 0])
 
+    def motor_accelerations(self, pose: npt.ArrayLike, twist: npt.ArrayLike, acceleration: npt.ArrayLike) -> Array:
+        """Return the second time derivatives of the lengths, (..., 6) [m/s^2]; errors as `feet`.
+
+        Of a body twist and its derivative in time (..., 6) [rad/s, m/s, rad/s^2, m/s^2].
+        """
+        self.feet(pose)
+        V, change = (ik.as_vector(x, 6, name) for x, name in ((twist, "twist"), (acceleration, "acceleration")))
+        return self.derivatives(ik.as_pose(pose), V, change)[1]
+
+    def derivatives(self, T: Array, twist: Array, change: Array) -> tuple[Array, Array]:
+        """Return how lengths change with s, and that with s, each (..., 6); no number where they are none.
+
+        On a path with poses (..., 4, 4), body twists (..., 6) for s' = 1 and their change along s (..., 6). All in the
+        axes of the base: the ends of a leg run with their circles, which turn by ``dn`` and ``dm``, found from the two
+        conditions and what these become along s.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._derivatives(self._circles(T), T, *(x[..., None, :] for x in (twist, change)))
+
+    def _derivatives(self, found: _Circles, T: Array, V: Array, change: Array) -> tuple[Array, Array]:
+        points, (n, m, e, f) = self.points, found[2:6]
+        a, b = self.base_offsets[:, None], self.platform_offsets[:, None]
+        parts = V[..., :3], V[..., 3:], change[..., :3], change[..., 3:]
+        w, v, turning, gaining = (ik.platform_arms(x, T) for x in parts)
+        gaining = gaining + np.cross(w, v)  # acceleration of the platform's origin
+        D = ik.platform_arms(points.platform_points, T) + b * m
+        C = points.base_points + a * n - T[..., None, :3, 3]
+        moving, seen = v + np.cross(w, D), v + np.cross(w, C)  # what is fixed in the platform, at D and at C
+        determinant = found.determinant
+
+        def turns(first: Array, second: Array) -> tuple[Array, Array]:
+            dn = (found.near * first + found.b_together * second) / determinant
+            return dn, (found.far * second + found.a_together * first) / determinant
+
+        dn, dm = turns(_dot(moving, e), -_dot(seen, f))
+        across = np.cross(w, f) - dm * m
+        together = _dot(e, across) - dn * _dot(n, f)
+        foot, end = a * dn * e, moving + b * dm * f  # velocities of C and D
+        far, near = _dot(end, n), _dot(foot - v - np.cross(w, D - b * m), m) + _dot(C - D + b * m, np.cross(w, m))
+        rising = gaining + np.cross(turning, D) + np.cross(w, end - v)
+        back = gaining + np.cross(turning, C) + np.cross(w, foot - v)
+        ddn, ddm = turns(
+            _dot(rising, e) - dn * _dot(moving, n) - far * dn + b * together * dm,
+            -_dot(back, f) - _dot(seen, across) - near * dm + a * together * dn,
+        )
+        ways = D - C
+        length = np.linalg.norm(ways, axis=-1, keepdims=True)
+        u = ways / length
+        swing = end - foot
+        swing = (swing - u * _dot(swing, u)) / length
+        first, second = _dot(moving, u), _dot(swing, moving) + _dot(u, rising)
+        if self.has_screws:
+            pitch, s, t = self.screw_leads[:, None] / (2.0 * np.pi), found.s, found.t
+            first = first - pitch * (_dot(w, u) + dm * _dot(t, u) - dn * _dot(s, u))
+            twist = _dot(turning, u) + _dot(w, swing) + ddm * _dot(t, u) - ddn * _dot(s, u) - dn * _dot(s, swing)
+            second = second - pitch * (twist + dm * (_dot(np.cross(w, t), u) + _dot(t, swing)))
+        return np.asarray(first[..., 0]), np.asarray(second[..., 0])
+
     def condition_number(self, pose: npt.ArrayLike) -> Array:
         """Return as `StewartPlatform.condition_number`, (..., 4, 4) -> (...,); errors as `feet`."""
         return ik.condition_numbers(self.jacobian(pose), self.characteristic_length)

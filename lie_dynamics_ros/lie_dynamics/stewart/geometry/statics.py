@@ -25,26 +25,26 @@ from ...arrays import Array
 from ...errors import SingularityError
 from ..errors import StewartError
 from . import inverse_kinematics as ik
-from .any_platform import PointJointed, require_legs
+from .any_platform import Platform, require_any
 from .checks import N_LEGS
 from .inverse_kinematics import TwistFrame
-from .platform import StewartPlatform
+from .rotary_platform import RotaryPlatform
 
 _SINGULAR_CONDITION = 1e12
 
 
 def wrench_of_leg_forces(
-    platform: PointJointed, pose: npt.ArrayLike, leg_forces: npt.ArrayLike, frame: TwistFrame = "body"
+    platform: Platform, pose: npt.ArrayLike, leg_forces: npt.ArrayLike, frame: TwistFrame = "body"
 ) -> Array:
     """Wrench (..., 6) [N m, N] that leg forces (..., 6) [N] exert on the platform, see the module's text."""
-    require_legs(platform)
+    require_any(platform)
     forces = ik.as_vector(leg_forces, 6, "leg_forces")
     jacobian = platform.jacobian(pose, frame)
     return np.asarray((np.swapaxes(jacobian, -1, -2) @ forces[..., None])[..., 0])
 
 
 def leg_forces_for_wrench(
-    platform: PointJointed, pose: npt.ArrayLike, wrench: npt.ArrayLike, frame: TwistFrame = "body"
+    platform: Platform, pose: npt.ArrayLike, wrench: npt.ArrayLike, frame: TwistFrame = "body"
 ) -> Array:
     """Leg forces (..., 6) [N] that exert a wrench (..., 6) [N m, N] on the platform; inverse of `wrench_of_leg_forces`.
 
@@ -52,7 +52,7 @@ def leg_forces_for_wrench(
     ------
     SingularityError : the pose is singular, so some wrenches need leg forces without bound.
     """
-    require_legs(platform)
+    require_any(platform)
     target = ik.as_vector(wrench, 6, "wrench")
     condition = platform.condition_number(pose)
     if not np.all(condition < _SINGULAR_CONDITION):
@@ -67,14 +67,14 @@ def leg_forces_for_wrench(
 
 
 def holding_forces(
-    platform: PointJointed, pose: npt.ArrayLike, load: npt.ArrayLike, frame: TwistFrame = "body"
+    platform: Platform, pose: npt.ArrayLike, load: npt.ArrayLike, frame: TwistFrame = "body"
 ) -> Array:
     """Leg forces (..., 6) [N] in equilibrium with a load, a wrench (..., 6) that acts on the platform from outside."""
     return leg_forces_for_wrench(platform, pose, -ik.as_vector(load, 6, "load"), frame)
 
 
 def stiffness(
-    platform: PointJointed,
+    platform: Platform,
     pose: npt.ArrayLike,
     motors: npt.ArrayLike,
     rods: npt.ArrayLike = np.inf,
@@ -91,7 +91,7 @@ def stiffness(
     rods : array-like, shape () or (6,), optional
         Of rods, or of legs, along themselves [N/m]; in series with the motors.
     """  # fmt: skip
-    require_legs(platform)
+    require_any(platform)
     given = []
     for name, value in (("motors", motors), ("rods", rods)):
         each = ik.real_numbers(value, name)
@@ -99,7 +99,7 @@ def stiffness(
             raise StewartError(f"{name} is {value!r}, expected one stiffness above zero, or six")
         given.append(each)
     jacobian = platform.jacobian(pose, frame)
-    levers = 1.0 if isinstance(platform, StewartPlatform) else platform.levers(pose)
+    levers = platform.levers(pose) if isinstance(platform, RotaryPlatform) else 1.0
     softness = 1.0 / given[0] + 1.0 / (levers**2 * given[1])
     return np.asarray(np.swapaxes(jacobian, -1, -2) @ (jacobian / softness[..., None]))
 

@@ -19,7 +19,7 @@ from ...shown import shown
 from ...travel import AXES, CLOSER, FURTHEST, PLACES, REACH, SINGULARITY, TravelLeft, displaced
 from ..errors import StewartError
 from . import inverse_kinematics as ik
-from .any_platform import Platform, PointJointed, require_legs
+from .any_platform import Platform, require_any
 from .checks import N_LEGS
 from .inverse_kinematics import as_pose
 from .offset_platform import OffsetPlatform
@@ -164,7 +164,7 @@ class WorkspaceSlice:
 
 
 def workspace_slice(
-    platform: PointJointed,
+    platform: Platform,
     x: tuple[Coordinate, npt.ArrayLike],
     y: tuple[Coordinate, npt.ArrayLike],
     centre: npt.ArrayLike | None = None,
@@ -173,7 +173,7 @@ def workspace_slice(
 
     Parameters
     ----------
-    platform : StewartPlatform or RotaryPlatform; give it limits, otherwise every pose that legs reach counts as within.
+    platform : on legs of any kind; give it limits, otherwise every pose that legs reach counts as within.
     x, y : name ("x", "y", "z" [m], "roll", "pitch", "yaw" [rad]) and values (m,), (n,) of the two coordinates.
         ``R = Rz(yaw) Ry(pitch) Rx(roll)``.
     centre : (4, 4), pose that gives the other four coordinates; default: the platform's home pose.
@@ -182,7 +182,7 @@ def workspace_slice(
     ------
     StewartError : unknown or equal coordinates, values that are no finite list, no centre and no home pose.
     """
-    require_legs(platform)
+    require_any(platform)
     names = [_coordinate(name, axis) for name, axis in ((x[0], "x"), (y[0], "y"))]
     if names[0] == names[1]:
         raise StewartError(f"both axes of the slice are {names[0]!r}, expected two different coordinates")
@@ -204,6 +204,10 @@ def workspace_slice(
     if isinstance(platform, RotaryPlatform):
         condition = platform.condition_number(poses, angles=np.nan_to_num(lengths))
         condition[np.isnan(lengths).any(axis=-1)] = np.inf
+    elif isinstance(platform, OffsetPlatform):
+        there = ~np.isnan(lengths).any(axis=-1)
+        condition = np.full(there.shape, np.inf)
+        condition[there] = platform.condition_number(poses[there])
     else:
         condition = platform.condition_number(poses)
     return WorkspaceSlice(

@@ -63,7 +63,7 @@ _SENSOR_KEYS = ("readings", "sensors")
 #: What stands at the ends of legs, and how to read it where something else is requested.
 JOINT_KINDS = {
     "universal_joints": (
-        "OffsetPlatform.from_yaml reads it, the node stewart_pose follows its poses, and the node closed_loop all its "
+        "OffsetPlatform.from_yaml reads it, stewart_pose and stewart_command take it, the node closed_loop all its "
         'joints: mechanism("6-UCU", geometry=...).write(folder)'
     ),
     "rotary_legs": "RotaryPlatform.from_yaml reads it, the nodes stewart_pose and stewart_command take it",
