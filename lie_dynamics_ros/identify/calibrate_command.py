@@ -39,6 +39,7 @@ from ..lie_dynamics.stewart.geometry.any_platform import Platform, any_platform,
 from ..lie_dynamics.stewart.plots import new_figure, plot_platform
 from ..lie_dynamics.texts import listed
 from .command import check_output, ended
+from .rotary_report import ANGLES, write_rotary
 from .stations import Sources, read_stations
 
 if TYPE_CHECKING:
@@ -322,16 +323,20 @@ def _rotary(
         (given.drawing_sigma, *DIRECTIONS),
         positions=None if whole else stations.poses[:, :3, 3], fit_base=True, fit_tool=True,
     )  # fmt: skip
-    files = given.out / "platform.yaml", given.out / "stewart_pose.yaml"
+    files: tuple[Path, ...] = (given.out / "platform.yaml", given.out / "stewart_pose.yaml")
     write_file(files[0], found.platform.to_yaml() + sensors.to_yaml())
     write_file(files[1], parameters(files[0], given.legs))
+    plan = _plan(given, found.platform, found.poses, stations.measured, ())
+    worth = f"<p>{escape(told(plan))}.</p>", planned(plan, given.legs)
+    page = given.out / "report.html"
+    files = *files, write_rotary(found, page, given.legs, stations.remarks, stations.poses, whole, worth, plan)
     print(found)
     spread = found.deviations.max(axis=0)
     for name, moved, left in zip(LEG_PARAMETERS, np.abs(found.corrections).max(axis=0), spread, strict=True):
-        unit = "mrad" if name in ("tilt_x", "tilt_y", "zero") else "mm"
+        unit = "mrad" if name in ANGLES else "mm"
         print(f"  {name}: up to {1e3 * moved:.3g} {unit} off the drawing, standard deviation {1e3 * left:.2g} {unit}")
     print("written: " + ", ".join(str(path) for path in files))
-    return _write_plan(given.out, _plan(given, found.platform, found.poses, stations.measured, ()))
+    return _write_plan(given.out, plan)
 
 
 def further_legs(sensors: PlatformSensors, names: Sequence[str] | None) -> dict[str, DisplacementSensor]:

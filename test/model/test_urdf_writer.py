@@ -75,7 +75,6 @@ def test_a_model_built_by_code_comes_back(rng):
     ("kind", "limits", "says"),
     [
         (joint_types.spherical(), {}, "'x': is spherical"),
-        (joint_types.helical([0, 0, 1], 0.1), {}, "'x': is helical"),
         (joint_types.universal(), {}, "'x': is universal"),
         (joint_types.cylindrical(), {}, "'x': is cylindrical"),
         (joint_types.planar(), {"armature": [1, 2, 3]}, r"'x': has armature \[1.0, 2.0, 3.0\]"),
@@ -87,6 +86,20 @@ def test_what_urdf_cannot_hold_is_named(kind, limits, says):
     model = ModelBuilder().add("x", joint=kind, inertia=ROD, **limits).build()
     with pytest.raises(DescriptionError, match=says):
         model.to_urdf()
+
+
+def test_a_screw_is_a_hinge_and_a_slide_that_mimics_it(rng):
+    place = se3.exp(rng.normal(size=6))
+    screw = joint_types.helical([1, 2, 2], -0.3)
+    builder = ModelBuilder().add("x", joint=screw, placement=place, inertia=ROD, lower=-1, upper=2)
+    model = builder.add("y", "x", joint_types.revolute([0, 1, 0]), place, ROD).build()
+    again = Model.from_urdf(model.to_urdf(), couple_mimics=True, inertia_check="ignore")
+    q, qd, qdd = model.random(rng), *rng.normal(size=(2, 2))
+    assert np.abs(inverse_dynamics(model, q, qd, qdd) - inverse_dynamics(again, q, qd, qdd)).max() < 1e-13
+    assert np.abs(frame_pose(model, q, "y") - frame_pose(again, q, "y")).max() < 1e-14
+    assert (again.limits.lower[0], again.limits.upper[0]) == (-1.0, 2.0)
+    with pytest.raises(DescriptionError, match="'x_rise': the name is needed for a screw"):
+        builder.add("flag", "y", joint_types.revolute(), joint_name="x_rise").build().to_urdf()
 
 
 def test_armature_can_be_left_out():

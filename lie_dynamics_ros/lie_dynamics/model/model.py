@@ -203,7 +203,8 @@ class Model(ModelData):
     def to_urdf(self, *, without_armature: bool = False) -> str:
         """Return this model as URDF, which `from_urdf` reads back, equal to round-off but for the order of joints.
 
-        Gravity is not part of URDF: give it to `from_urdf` again. Limits that are infinite are written as "inf".
+        Gravity is not part of URDF: give it to `from_urdf` again. Limits that are infinite are written as "inf". A
+        helical joint becomes a hinge and a slide that mimics it, "JOINT_rise": `with_coupled_mimics` makes them one.
 
         Parameters
         ----------

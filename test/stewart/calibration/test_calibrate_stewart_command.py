@@ -236,6 +236,9 @@ def test_servo_hexapods(kind, tmp_path, capsys):
     assert main(given) == 0
     said = capsys.readouterr().out
     assert "24 of them measured" in said and "rod: up to" in said and "platform.yaml" in said
+    page = (out / "report.html").read_text()
+    assert all(word in page for word in ("rod [mm]", "zero [mrad]", "combinations of 78", "base_x", LEGS[5]))
+    assert ("angle [mrad]" in page) == (kind == "PoseStamped") and page.count("<img") == 2
     found = RotaryPlatform.from_yaml(out / "platform.yaml")
     more = np.flatnonzero(np.isfinite(angles).all(axis=1))[24:34]
     poses, right = poses[more], angles[more]

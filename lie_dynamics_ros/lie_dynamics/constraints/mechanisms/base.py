@@ -151,13 +151,17 @@ class Mechanism:
         tuple of Path
             In that order.
         """
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        uri = place.resolve().as_uri() if uri is None else uri
+        into = Path(folder)
+        into.mkdir(parents=True, exist_ok=True)
+        uri = into.resolve().as_uri() if uri is None else uri
         name, urdf = self.model.name, self.model.to_urdf()
         positions: list[float] = []
-        for joint in Model.from_urdf(urdf).joints:
-            positions += (self.q[self.model.joint(joint.name).q_slice].round(14) + 0.0).tolist()
+        read = Model.from_urdf(urdf)
+        for joint in read.joints:
+            leader, ratio, shift = (joint.name, 1.0, 0.0) if joint.mimic is None else joint.mimic
+            place = self.q[self.model.joint(leader).q_slice]
+            positions += ((ratio * place + shift).round(14) + 0.0).tolist()
+        mimics = "mimics: true\n" if any(joint.mimic is not None for joint in read.joints) else ""
         parameters = {
             "robot_description": f"{uri}/{name}.urdf",
             "loops": f"{uri}/{name}_loops.yaml",
@@ -169,12 +173,12 @@ class Mechanism:
         lines = [f"      {key}: {json.dumps(value)}\n" for key, value in parameters.items()]
         texts = {
             f"{name}.urdf": urdf,
-            f"{name}_loops.yaml": self.constraints.to_yaml(),
+            f"{name}_loops.yaml": self.constraints.to_yaml() + mimics,
             f"{name}.yaml": "/**:\n  closed_loop:\n    ros__parameters:\n" + "".join(lines),
         }
         for file, text in texts.items():
-            write_file(place / file, text)
-        first, second, third = (place / file for file in texts)
+            write_file(into / file, text)
+        first, second, third = (into / file for file in texts)
         return first, second, third
 
 

@@ -315,8 +315,7 @@ def offset_legs(
     "pivot_1", ..., and the leg about the knuckle's second axis: 30 coordinates, 24 constraints.
 
     Where the geometry has `screw_leads`, the slide is what the motor tells, and its piston a screw, "turn_1" ..., by
-    which the leg is longer where its joints turn its ends against each other: 36 coordinates, 30 constraints. URDF has
-    no screws, so `write` refuses it.
+    which the leg is longer where its joints turn its ends against each other: 36 coordinates, 30 constraints.
 
     Parameters
     ----------

@@ -18,6 +18,8 @@ from ..structure import Joint
 Element = ElementTree.Element
 _KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "planar": "planar",
           "free": "floating"}  # fmt: skip
+#: What a screw adds to its joint's name, and to its body's: a slide that mimics it, and what turns alone.
+RISE, _TURNED = "_rise", "_turned"
 
 
 def write_urdf(model: ModelData, without_armature: bool = False) -> str:
@@ -28,11 +30,16 @@ def write_urdf(model: ModelData, without_armature: bool = False) -> str:
     root = Element("robot", name=model.name)
     base = next(iter(model.frames))  # the inertial frame
     bodies = set(model.body_names)
+    screws = [joint for joint in model.joints if joint.kind == "helical"]
+    added = [name for joint in screws for name in (joint.name + RISE, joint.body + _TURNED)]
+    taken = sorted({joint.name for joint in model.joints}.union(model.frames).intersection(added))
+    if taken:
+        raise DescriptionError(f"{taken[0]!r}: the name is needed for a screw in URDF", name=taken[0])
     ElementTree.SubElement(root, "link", name=base)
     for joint in model.joints:
         _write_link(root, model, joint.body)
         _write_joint(root, model, joint, base, without_armature)
-    names = {joint.name for joint in model.joints}
+    names = {joint.name for joint in model.joints}.union(added)
     for name, frame in model.frames.items():
         if name in bodies or name == base:
             continue
@@ -96,7 +103,7 @@ def _write_link(root: Element, model: ModelData, body: str) -> None:
 def _write_joint(root: Element, model: ModelData, joint: Joint, base: str, without_armature: bool) -> None:
     if joint.coupled:
         _refuse(joint, "is coupled to the joint it follows: write the model without coupled mimics")
-    kind = _KINDS.get(joint.kind)
+    kind = "revolute" if joint.kind == "helical" else _KINDS.get(joint.kind)
     if kind is None:
         _refuse(joint, f"is {joint.kind}; URDF has joints that are {', '.join(_KINDS)} and fixed", joint.kind)
     limits = model.limits
@@ -114,7 +121,8 @@ def _write_joint(root: Element, model: ModelData, joint: Joint, base: str, witho
     if kind == "revolute" and not bounded:
         kind = "continuous"  # most readers lock a revolute joint without limits at zero
     parent = base if joint.parent_body not in model.frames else joint.parent_body
-    element = _connect(root, joint.name, kind, parent, joint.body, _placement(model, joint))
+    child = joint.body + _TURNED if joint.kind == "helical" else joint.body
+    element = _connect(root, joint.name, kind, parent, child, _placement(model, joint))
     if kind != "floating":
         axis = joint.type.steps[-1].axis
         ElementTree.SubElement(element, "axis", xyz=_numbers(*axis))
@@ -128,9 +136,20 @@ def _write_joint(root: Element, model: ModelData, joint: Joint, base: str, witho
     if losses:
         ElementTree.SubElement(element, "dynamics", losses)
     if joint.mimic is not None:
-        followed, multiplier, offset = joint.mimic
-        figures = {"multiplier": _numbers(multiplier), "offset": _numbers(offset)}
-        ElementTree.SubElement(element, "mimic", {"joint": followed} | figures)
+        _mimic(element, *joint.mimic)
+    if joint.kind == "helical":  # a slide that follows the turn
+        step = joint.type.steps[-1]
+        ElementTree.SubElement(root, "link", name=child)
+        slide = _connect(root, joint.name + RISE, "prismatic", child, joint.body, np.eye(4))
+        ElementTree.SubElement(slide, "axis", xyz=_numbers(*step.axis))
+        free = {"lower": -math.inf, "upper": math.inf, "effort": math.inf, "velocity": math.inf}
+        ElementTree.SubElement(slide, "limit", {key: _numbers(value) for key, value in free.items()})
+        _mimic(slide, joint.name, step.translation, 0.0)
+
+
+def _mimic(element: Element, followed: str, multiplier: float, offset: float) -> None:
+    figures = {"multiplier": _numbers(multiplier), "offset": _numbers(offset)}
+    ElementTree.SubElement(element, "mimic", {"joint": followed} | figures)
 
 
 def _refuse(joint: Joint, what: str, value: Any = None) -> NoReturn:
