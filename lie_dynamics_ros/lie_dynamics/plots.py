@@ -191,14 +191,14 @@ def plot_legs(platform: Any, pose: npt.ArrayLike | None = None) -> Figure:
     Parameters
     ----------
     platform : StewartPlatform, RotaryPlatform or OffsetPlatform
-        What has `base_points` and `platform_points`; rotary legs have their horns drawn, too.
+        Rotary legs have their horns drawn, too, others the offsets of their joints.
     pose : array-like, shape (4, 4), optional
         Of {B} in {N}; the home pose when left out.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Grey: base; blue: platform; orange: legs, or rods; red: horns.
+        Grey: base; blue: platform; orange: legs, or rods; red: horns, and offsets.
 
     Raises
     ------
@@ -213,14 +213,21 @@ def plot_legs(platform: Any, pose: npt.ArrayLike | None = None) -> Figure:
     T = np.asarray(pose, np.float64)
     if T.shape != (4, 4) or not np.isfinite(T).all():
         raise InputError(f"pose: a finite pose (4, 4) is expected, got shape {T.shape}", name="pose")
-    base, top = np.asarray(platform.base_points), T[:3, 3] + np.asarray(platform.platform_points) @ T[:3, :3].T
-    tips = np.asarray(platform.tips(platform.motor_positions(T))) if hasattr(platform, "tips") else base
+    points = getattr(platform, "points", platform)
+    base, top = np.asarray(points.base_points), T[:3, 3] + np.asarray(points.platform_points) @ T[:3, :3].T
+    tips, ends = base, top
+    if hasattr(platform, "tips"):
+        tips = np.asarray(platform.tips(platform.motor_positions(T)))
+    elif hasattr(platform, "feet"):
+        tips, seen = platform.feet(T)
+        ends = T[:3, 3] + seen @ T[:3, :3].T
     figure = _figure((5.0, 5.0))
     ax = _space(figure, np.concatenate((base, top, tips)))
     for points, color in ((base, "0.35"), (top, "tab:blue")):
         ax.plot(*np.vstack((points, points[:1])).T, color=color, linewidth=2)
-    for leg, (start, tip, end) in enumerate(zip(base, tips, top, strict=True), start=1):
-        ax.plot(*np.stack([start, tip]).T, color="tab:red", linewidth=3)
+    for leg, (start, tip, end, ball) in enumerate(zip(base, tips, ends, top, strict=True), start=1):
+        for part in ((start, tip), (end, ball)):
+            ax.plot(*np.stack(part).T, color="tab:red", linewidth=3)
         ax.plot(*np.stack([tip, end]).T, color="tab:orange", linewidth=2)
         ax.text(*((tip + end) / 2.0), str(leg), fontsize=8)
     return figure

@@ -8,6 +8,7 @@ from lie_dynamics_ros.lie_dynamics import (
     ClosedLoopTracker,
     ConstraintSet,
     Loop,
+    Mechanism,
     ModelBuilder,
     SpatialInertia,
     assemble,
@@ -16,6 +17,7 @@ from lie_dynamics_ros.lie_dynamics import (
     frame_pose,
 )
 from lie_dynamics_ros.lie_dynamics import joint_types as jt
+from lie_dynamics_ros.lie_dynamics.identification import calibrate_mechanism
 
 AROUND, ABOVE = np.radians([10.0, 110.0, 130.0, 230.0, 250.0]), np.radians([50.0, 70.0, 170.0, 190.0, 290.0])
 BASE = 0.4 * np.stack([np.cos(AROUND), np.sin(AROUND), [0.0, 0.1, 0.0, 0.05, -0.1]], axis=1)
@@ -37,16 +39,16 @@ def pose_of(x):
     return T
 
 
-def lengths_of(x):
+def lengths_of(x, base=BASE):
     T = pose_of(x)
-    return np.linalg.norm(TOP @ T[:3, :3].T + T[:3, 3] - BASE, axis=1)
+    return np.linalg.norm(TOP @ T[:3, :3].T + T[:3, 3] - base, axis=1)
 
 
-@pytest.fixture(scope="module")
-def pentapod():
+def made_of(base_points=BASE, platform_points=TOP):
+    """A pentapod of any points, at home."""
     builder, loops = ModelBuilder(gravity=[0.0, 0.0, -9.81]), []
     builder.add("platform", None, jt.free(), None, SpatialInertia(MASS, COM, 0.02 * np.eye(3)))
-    for leg, foot, top in zip(LEGS, BASE, TOP, strict=True):
+    for leg, foot, top in zip(LEGS, base_points, platform_points, strict=True):
         builder.add(f"{leg}_cross", None, jt.revolute([1, 0, 0]), at(*foot), None, f"{leg}_first")
         builder.add(f"{leg}_tube", f"{leg}_cross", jt.revolute([0, 1, 0]), None, None, f"{leg}_second")
         builder.add(f"{leg}_rod", f"{leg}_tube", jt.prismatic([0, 0, 1]), None, None, leg, lower=0.3, upper=0.9)
@@ -55,7 +57,7 @@ def pentapod():
     across = Loop("perpendicular", "base", "platform", "no turn", axis=[0.0, 1.0, 0.0], second_axis=[1.0, 0.0, 0.0])
     constraints = ConstraintSet(base, [*loops, across])
     guess = base.neutral()
-    for leg, foot, top in zip(LEGS, BASE, TOP, strict=True):
+    for leg, foot, top in zip(LEGS, base_points, platform_points, strict=True):
         x, y, z = top - foot + np.array([0.0, 0.0, 0.5])
         for joint, value in ((f"{leg}_first", -np.arctan2(y, z)), (f"{leg}_second", np.arctan2(x, np.hypot(y, z)))):
             guess[base.joint(joint).q_slice] = value
@@ -64,7 +66,13 @@ def pentapod():
     step[base.joint("platform").v_slice] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.5
     found = assemble(base, constraints, base.integrate(guess, step))
     assert found.converged
-    return base, constraints, found.q
+    return Mechanism(base, constraints, found.q, tuple(LEGS), "platform")
+
+
+@pytest.fixture(scope="module")
+def pentapod():
+    made = made_of()
+    return made.model, made.constraints, made.q
 
 
 def test_five_lengths_tell_pose_and_forces(pentapod, rng):
@@ -82,6 +90,17 @@ def test_five_lengths_tell_pose_and_forces(pentapod, rng):
         J = np.array([(lengths_of(x + d) - lengths_of(x - d)) / 2e-5 for d in h])
         weight = lambda y: MASS * 9.81 * (pose_of(y) @ [*COM, 1.0])[2]  # noqa: E731
         assert J @ forces == pytest.approx([(weight(x + d) - weight(x - d)) / 2e-5 for d in h], abs=1e-7)
+
+
+def test_calibration_finds_the_joints_of_a_built_one(rng):
+    """A probe's positions of a tool, lengths by distances, zeros of the legs unknown."""
+    built, zeros = BASE + 2e-3 * rng.normal(size=(5, 3)), 1e-3 * rng.normal(size=5)
+    x = np.r_[0.0, 0.0, 0.5, 0.0, 0.0] + rng.uniform(-1.0, 1.0, (14, 5)) * [0.05, 0.05, 0.05, 0.3, 0.3]
+    read, tool = np.array([lengths_of(one, built) for one in x]) - zeros, np.array([0.02, 0.03, 0.1])
+    seen = np.array([(pose_of(one) @ np.append(tool, 1.0))[:3] for one in x])
+    found = calibrate_mechanism(made_of, read, unknown=("base_points",), positions=seen, tool=tool)
+    assert found.converged and found.unidentifiable == () and found.rank == 20
+    assert np.abs(found.dimensions["base_points"] - built).max() < 1e-8 and np.abs(found.zeros - zeros).max() < 1e-8
 
 
 def test_travel_left_upwards_is_that_of_the_longest_leg(pentapod):

@@ -8,6 +8,7 @@ import pytest
 from lie_dynamics_ros.lie_dynamics import DescriptionError, InputError, mechanism
 from lie_dynamics_ros.lie_dynamics.identification import calibrate_mechanism
 from lie_dynamics_ros.lie_dynamics.lie import se3
+from lie_dynamics_ros.lie_dynamics.stewart import OffsetPlatform, reference_platform, semi_regular_rotary_platform
 
 RADIUS, RODS, ANGLES = [0.2515, 0.249, 0.2503], [0.3509, 0.3492, 0.3501], np.radians([0.2, 119.9, 240.06])
 ZEROS = np.array([1e-3, -1.5e-3, 0.7e-3])
@@ -98,6 +99,34 @@ def test_families(name, rng):
         assert np.abs(again - base @ true.pose(q[:2])).max() < 1e-9
         assert np.abs(found.zeros - zeros).max() < 1e-8
     assert np.abs(found.tool_positions(true.motors(q) - zeros) - (base @ true.pose(q))[:, :3, 3]).max() < 1e-10
+
+
+@pytest.mark.parametrize("kind", ["6-UPS", "6-UCU", "6-RUS"])
+def test_platforms_by_their_geometry(kind, rng):
+    """Joint centres from poses, screws of half a lead more and horns from a probe's positions."""
+    points, leads = reference_platform(), np.array([0.01, -0.01, 0.02, 0.0, 0.01, 0.01])
+    poses = points.home_pose @ se3.exp(rng.uniform(-1.0, 1.0, (14, 6)) * np.repeat((0.25, 0.05), 3))
+    if kind == "6-UPS":
+        unknown, drawn, value = "platform_points", points, points.platform_points + 1e-3 * rng.normal(size=(6, 3))
+        at = poses[:, None, :3, 3] + value @ np.swapaxes(poses[:, :3, :3], -1, -2) - points.base_points
+        read = np.linalg.norm(at, axis=-1)
+    elif kind == "6-UCU":
+        axes, value = ([1.0, 0.2, 0.0], [0.1, 1.0, 0.0]), 1.5 * leads
+        unknown, drawn = "screw_leads", OffsetPlatform(points, *axes, 0.03, 0.02, leads)
+        read = OffsetPlatform(points, *axes, 0.03, 0.02, value).leg_lengths(poses)
+    else:
+        shape = 0.062, 0.05, 0.2269, 0.2
+        unknown, drawn = "horns", semi_regular_rotary_platform(*shape, 0.02, 0.11)
+        value = np.full(6, 0.0205)
+        poses = drawn.home_pose @ se3.exp(rng.uniform(-1.0, 1.0, (14, 6)) * np.repeat((0.08, 0.004), 3))
+        read = semi_regular_rotary_platform(*shape, 0.0205, 0.11).motor_positions(poses)
+    seen = {"poses": poses} if kind == "6-UPS" else {"positions": poses[:, :3, 3]}
+    found = calibrate_mechanism(
+        kind, read, dimensions={"geometry": drawn}, unknown=[unknown], fit_zeros=False, **seen
+    )
+    assert found.converged and found.unidentifiable == ()
+    assert np.abs(found.dimensions[unknown] - value).max() < 1e-9
+    assert np.abs(found.made.pose(found.made.q)[:2, 3]).max() < 0.05
 
 
 def test_what_makes_no_sense_is_refused():

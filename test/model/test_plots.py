@@ -9,7 +9,7 @@ from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics import plots
 from lie_dynamics_ros.lie_dynamics.control import Trajectory
 from lie_dynamics_ros.lie_dynamics.simulation import Simulation
-from lie_dynamics_ros.lie_dynamics.stewart import reference_platform, semi_regular_rotary_platform
+from lie_dynamics_ros.lie_dynamics.stewart import OffsetPlatform, reference_platform, semi_regular_rotary_platform
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 
@@ -61,6 +61,10 @@ def test_platforms_and_mechanisms_are_drawn_at_home_or_in_a_pose():
     servos = semi_regular_rotary_platform(0.062, 0.05, 0.2269, 0.2, horns=0.02, rods=0.11)
     lengths = [np.linalg.norm(np.diff(found, axis=0)) for found in ends(servos.show().axes[0]) if len(found) == 2]
     assert np.isclose(lengths, 0.02).sum() == np.isclose(lengths, 0.11).sum() == 6
+    offset = OffsetPlatform.square_at(platform, platform.home_pose, 0.03, 0.02)
+    lengths = [np.linalg.norm(np.diff(found, axis=0)) for found in ends(offset.show(pose).axes[0]) if len(found) == 2]
+    assert np.isclose(lengths, 0.03).sum() == np.isclose(lengths, 0.02).sum() == 6
+    assert all(np.isclose(lengths, length).any() for length in offset.leg_lengths(pose))
     assert ld.mechanism("five-bar").show().axes
 
 

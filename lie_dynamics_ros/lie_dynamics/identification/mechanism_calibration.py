@@ -7,6 +7,7 @@ analytic. Gauss and Newton's steps are the shortest ones, so what no measurement
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,9 +25,13 @@ from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import as_real, count_of, number_of
 from ..lie._tool_readings import ToolReadings, fit_of, shares_of
+from ..stewart import OffsetPlatform, RotaryPlatform, StewartPlatform
+from ..stewart.geometry.any_platform import points_of
 
-#: What is fitted where nothing else is said: dimensions that place joints.
+#: What is fitted where nothing else is said: dimensions that place joints; of platforms those of their geometry.
 UNKNOWN = {
+    "6-UPS": ("base_points", "platform_points"),
+    "6-UCU": ("base_points", "platform_points", "base_offsets", "platform_offsets"),
     "delta": ("base_radius", "arm", "forearm", "tower_angles"),
     "linear delta": ("base_radius", "forearm", "tower_angles"),
     "3-RPS": ("base_radius", "platform_radius"),
@@ -104,7 +109,7 @@ class MechanismCalibration:
 
 
 def calibrate_mechanism(
-    name: str,
+    name: str | Callable[..., Mechanism],
     readings: npt.ArrayLike,
     *,
     dimensions: Mapping[str, Any] | None = None,
@@ -126,14 +131,16 @@ def calibrate_mechanism(
 
     Parameters
     ----------
-    name : str
-        As for `mechanism`.
+    name : str or function
+        As for `mechanism`, or what returns a `Mechanism` of dimensions that have defaults, as a pentapod of its own.
     readings : array-like, shape (n, k)
         Of the motors at each measurement [rad, m].
     dimensions : mapping, optional
         Nominal ones, where they are not those that the mechanism has by itself.
     unknown : sequence of str, optional
-        Dimensions that are fitted, those of each leg by themselves; see `UNKNOWN` for what is when left out.
+        Dimensions that are fitted, those of each leg by themselves; see `UNKNOWN` for what is when left out. Of a
+        `geometry` its points and numbers: "base_points", "platform_points", and "base_axes", "base_offsets",
+        "platform_axes", "platform_offsets", "screw_leads", or "axes", "horns", "rods".
     common : sequence of str
         Those of them that are the same for all legs.
     fit_zeros : bool
@@ -170,9 +177,14 @@ def calibrate_mechanism(
         For bad input, and readings to which no regular way leads from home.
     """
     key = next((x for x in MECHANISMS if file_name(x) == file_name(name)), "") if isinstance(name, str) else ""
-    if not key or (unknown is None and key not in UNKNOWN):
-        raise DescriptionError(f"calibrate_mechanism: one of {list(UNKNOWN)} is expected, got {name!r}", name="name")
-    made = MECHANISMS[key](**(dimensions or {}))
+    if not (key or callable(name)) or (unknown is None and key not in UNKNOWN):
+        wanted = f"one of {list(UNKNOWN)}, or a function and what is unknown of its dimensions,"
+        raise DescriptionError(f"calibrate_mechanism: {wanted} is expected, got {name!r}", name="name")
+    nominal = dict(dimensions or {})
+    make = name if callable(name) else MECHANISMS[key]
+    if "geometry" in nominal or key in ("6-UPS", "6-UCU"):
+        make = _of_geometry(make, nominal)
+    made = make(**nominal)
     given = as_real(readings, (len(made.actuated),), "readings")
     if given.ndim != 2 or not len(given):
         raise InputError(f"readings: shape (n, {len(made.actuated)}) is expected, got {given.shape}", name="readings")
@@ -188,9 +200,38 @@ def calibrate_mechanism(
     measured = ToolReadings.of(given, poses, positions, distances, noise, heights)
     shift = np.eye(4)
     shift[:3, 3] = as_real(tool, (3,), "tool")
-    chosen, nominal = tuple(UNKNOWN[key] if unknown is None else unknown), dict(dimensions or {})
-    problem = _Problem(MECHANISMS[key], nominal, chosen, tuple(common), fit_zeros, fit_base, given, shift)
+    chosen = tuple(UNKNOWN[key] if unknown is None else unknown)
+    problem = _Problem(make, nominal, chosen, tuple(common), fit_zeros, fit_base, given, shift)
     return _fitted(problem, measured, deviation, count_of("max_iterations", max_iterations, 1, 10_000))
+
+
+def _of_geometry(make: Callable[..., Mechanism], dimensions: dict[str, Any]) -> Callable[..., Mechanism]:
+    """Return what makes a mechanism of the points and numbers of its geometry, which it takes out of the dimensions."""
+    if "geometry" not in dimensions:
+        dimensions["geometry"] = make(**dimensions).geometry  # type: ignore[attr-defined]
+    drawn = dimensions.pop("geometry")
+    points = points_of(drawn)
+    names = ["base_points", "platform_points"]
+    if isinstance(drawn, OffsetPlatform):
+        names += ["base_axes", "platform_axes", "base_offsets", "platform_offsets"] + ["screw_leads"] * drawn.has_screws
+    elif isinstance(drawn, RotaryPlatform):
+        names += ["axes", "horns", "rods"]
+    defaults = {key: np.array(getattr(points if key in names[:2] else drawn, key)) for key in names}
+
+    def call(**named: Any) -> Mechanism:
+        values = {key: named.pop(key, defaults[key]) for key in names}
+        base, top, *more = values.values()
+        if isinstance(drawn, RotaryPlatform):
+            (axes, horns, rods), zero = more, drawn.frames[..., 0]
+            legs = RotaryPlatform(base, top, axes, horns, rods, zero, drawn.home_angles, drawn.angle_limits)
+            return make(geometry=legs, **named)
+        geometry: Any = StewartPlatform(base, top, points.leg_limits, home_pose=points.home_pose, allow_singular=True)
+        if isinstance(drawn, OffsetPlatform):
+            geometry = OffsetPlatform(geometry, *more)
+        return make(geometry=geometry, **named)
+
+    call.defaults = defaults  # type: ignore[attr-defined]
+    return call
 
 
 def _fitted(problem: _Problem, measured: ToolReadings, deviation: float | None, most: int) -> MechanismCalibration:
@@ -234,7 +275,9 @@ class _Problem:
         self.make, self.readings, self.tool, self.fit_base = make, readings, tool, fit_base
         self.nominal, names = dict(dimensions), list[str]()
         self._sizes: list[tuple[str, tuple[int, ...], int]] = []
-        defaults, legs = make.defaults, make.legs  # type: ignore[attr-defined]
+        own = inspect.signature(make).parameters.items()
+        defaults = getattr(make, "defaults", None) or {name: x.default for name, x in own if x.default is not x.empty}
+        legs = getattr(make, "legs", {})
         for key in unknown:
             start = self.nominal.get(key, defaults.get(key))
             if key not in defaults or start is None or isinstance(start, (str, bool)):
@@ -247,7 +290,7 @@ class _Problem:
             labels = [" ".join(str(i + 1) for i in place) for place in np.ndindex(value.shape)]
             names += [f"{key} {label}".strip() for label in labels]
         actuated = self.make(**self.nominal).actuated
-        self._light = "rod_mass" in make.from_zero  # type: ignore[attr-defined]
+        self._light = "rod_mass" in getattr(make, "from_zero", ())
         self._dimensions = len(names)
         self._zeros = len(actuated) if fit_zeros else 0
         names += [f"zero of {joint}" for joint in actuated[: self._zeros]]

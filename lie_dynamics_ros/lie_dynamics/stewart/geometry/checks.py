@@ -34,7 +34,7 @@ def as_joint_centres(points: npt.ArrayLike, side: str) -> Array:
     if array.shape[0] < N_LEGS:
         raise StewartError(
             f"{side} has {array.shape[0]} points, expected 6: with fewer than six legs nothing holds the platform in "
-            "all six directions"
+            "all six directions; a pentapod is a tree with loops (doc/mechanisms/index.md)"
         )
     if array.shape[0] > N_LEGS:
         raise StewartError(

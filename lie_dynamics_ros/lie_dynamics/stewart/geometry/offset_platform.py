@@ -191,7 +191,10 @@ class OffsetPlatform(Drawn):
         With `points` (6, 3) on base and platform in place of its own; raises StewartError for them with screw leads.
         """
         if points is not None and self.has_screws:
-            raise StewartError(f"{LEADS}: legs whose joints are to be calibrated turn freely, 0 is expected")
+            raise StewartError(
+                f"{LEADS}: legs turn freely here, 0 is expected; with others calibrate_mechanism('6-UCU', "
+                "dimensions={'geometry': ...}) calibrates"
+            )
         found = self._circles(T, points)
         A, on_platform = (self.points.base_points, self.points.platform_points) if points is None else points
         a, b = self.base_offsets[:, None], self.platform_offsets[:, None]
