@@ -16,7 +16,7 @@ LIBRARY = "lie_dynamics_ros.lie_dynamics"
 TASKS = {
     "Models": (
         "models",
-        "Model ModelBuilder BodySpring joint_types SpatialInertia JointFriction",
+        "Model ModelBuilder BodySpring TorsionSpring joint_types SpatialInertia JointFriction",
     ),
     "Dynamics": (
         "dynamics",

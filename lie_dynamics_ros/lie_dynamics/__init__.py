@@ -30,7 +30,7 @@ _HOMES = {
     "constraints.tracking.tracker": "ClosedLoopTracker",
     "errors": "DescriptionError GroupError InertiaError InputError LieDynamicsError SingularityError",
     "lie": "SpatialInertia",
-    "model": "BodySpring Model ModelBuilder joint_types",
+    "model": "BodySpring Model ModelBuilder TorsionSpring joint_types",
     "optimal": "MotionCost optimal_motion torque_optimal_motion",
     "stewart": "StewartPlatform StewartTracker assembly_modes solve_forward_kinematics",
     "dynamics.derivatives.forward_derivatives": "forward_dynamics_derivatives hybrid_dynamics_derivatives",

@@ -97,7 +97,7 @@ from .geometry import (
     sectional_curvature,
 )
 from .lie import SpatialInertia
-from .model import BodySpring, Model, ModelBuilder, joint_types
+from .model import BodySpring, Model, ModelBuilder, TorsionSpring, joint_types
 from .optimal import MotionCost, optimal_motion, torque_optimal_motion
 from .stewart import StewartPlatform, StewartTracker, assembly_modes, solve_forward_kinematics
 
@@ -131,6 +131,7 @@ __all__ = [
     "SpatialInertia",
     "StewartPlatform",
     "StewartTracker",
+    "TorsionSpring",
     "UserConstraint",
     "assemble",
     "assembly_modes",

@@ -24,7 +24,7 @@ EXEMPT = {
     **dict.fromkeys(
         ("Assembly", "Baumgarte", "ConstrainedDerivatives", "ConstrainedDynamics", "ConstrainedModel",
          "ConstrainedSensitivity", "BodySpring", "ConstraintSet", "Coupling", "Loop", "Model", "ModelBuilder",
-         "Parameter", "Resolution", "SpatialInertia", "UserConstraint", "joint_types"),
+         "Parameter", "Resolution", "SpatialInertia", "TorsionSpring", "UserConstraint", "joint_types"),
         "holds what functions in the table take or return",
     ),
     **dict.fromkeys(

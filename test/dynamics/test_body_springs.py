@@ -11,6 +11,7 @@ from lie_dynamics_ros.lie_dynamics import (
     BodySpring,
     Model,
     ModelBuilder,
+    TorsionSpring,
     forward_dynamics,
     forward_dynamics_derivatives,
     frame_pose,
@@ -33,7 +34,7 @@ from lie_dynamics_ros.lie_dynamics.constraints import (
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InputError
-from lie_dynamics_ros.lie_dynamics.lie import SpatialInertia
+from lie_dynamics_ros.lie_dynamics.lie import SpatialInertia, so3
 from lie_dynamics_ros.lie_dynamics.simulation import linearize, simulate
 
 GEOM = 'contype="0" conaffinity="0"'
@@ -204,6 +205,46 @@ def test_in_loops(rng):
         assert inverse.tau.dqd[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-5, abs=1e-5)
 
 
+BALL = f"""<mujoco><worldbody><body name="a" pos="0 0 1" quat=".9 .1 -.2 .3">
+<joint name="hip" type="hinge" axis="0 1 0"/><geom type="box" size=".1 .05 .2" pos="0 0 -.2" {GEOM}/>
+<body name="b" pos="0 .1 -.4" quat=".8 .3 .1 -.2"><joint name="ball" type="ball" stiffness="12" damping="0.7"/>
+<geom type="box" size=".1 .2 .05" pos=".1 0 0" {GEOM}/>
+</body></body></worldbody></mujoco>"""
+
+
+def test_torsion_springs_are_those_of_mujoco_s_balls(rng):
+    """Across its ball; elsewhere forces are slopes of the energy, and slopes those of differences."""
+    there = mujoco.MjModel.from_xml_string(BALL)
+    with pytest.warns(DescriptionWarning, match="springs of ball"):
+        rigid = Model.from_mjcf(there)
+    rest = so3.from_quaternion(np.roll(there.body_quat[2], -1))
+    model = rigid.with_body_springs([TorsionSpring("a", "b", 12.0, rest, 0.7)])
+    zero = np.zeros(4)
+    for _ in range(5):
+        q, qd = rigid.integrate(rigid.neutral(), rng.normal(size=4)), rng.normal(size=4)
+        data = mujoco.MjData(there)
+        data.qpos[:], data.qvel[:] = np.concatenate([q[:1], np.roll(q[1:], 1)]), qd
+        mujoco.mj_forward(there, data)
+        force = inverse_dynamics(model, q, qd, zero) - inverse_dynamics(rigid, q, qd, zero)
+        assert force == pytest.approx(-data.qfrc_passive, abs=1e-12)
+    turn = so3.exp([0.3, -0.2, 0.4])
+    line = BodySpring("world", "b", 60.0, 0.3, second_point=[0.1, 0.2, 0.0])
+    springs = [TorsionSpring("world", "b", 5.0, turn), line]
+    model, h = rigid.with_body_springs(springs), 1e-5
+    tau = inverse_dynamics(model, q, 0.0 * qd, zero) - inverse_dynamics(rigid, q, 0.0 * qd, zero)
+    more = TorsionSpring("b", "world", 1.0, None, 3.0), TorsionSpring("a", "b", 1.0)
+    model = model.with_body_springs([*springs, *more])
+    found = inverse_dynamics_derivatives(model, q, qd, qd)
+    for k, unit in enumerate(h * np.eye(4)):
+        ends = [rigid.integrate(q, s * unit) for s in (-1, 1)]
+        stored = [potential_energy(rigid.with_body_springs(springs), x) - potential_energy(rigid, x) for x in ends]
+        assert tau[k] == pytest.approx((stored[1] - stored[0]) / (2 * h), abs=1e-8)
+        after = [inverse_dynamics(model, x, qd, qd) for x in ends]
+        assert found.dq[:, k] == pytest.approx((after[1] - after[0]) / (2 * h), abs=1e-6)
+        after = [inverse_dynamics(model, q, qd + s * unit, qd) for s in (-1, 1)]
+        assert found.dqd[:, k] == pytest.approx((after[1] - after[0]) / (2 * h), abs=1e-6)
+
+
 def test_what_is_left_out_or_refused(both):
     model = both[0]
     text = MJCF.replace('springlength=".3"', 'springlength=".3" frictionloss="1"')
@@ -226,12 +267,28 @@ def test_what_is_left_out_or_refused(both):
             model.with_body_springs(springs)
     with pytest.raises(DescriptionError, match="spring 'shock': URDF has none"):
         model.to_urdf()
+    for arguments, words in (
+        ({"damping": -1.0}, "spring 'a-b': damping: a finite number"),
+        ({"rest": 2.0 * np.eye(3)}, r"rest: a rotation \(3, 3\) expected"),
+    ):
+        with pytest.raises(DescriptionError, match=words):
+            TorsionSpring("a", "b", **arguments)
     builder = ModelBuilder()
     one = SpatialInertia(1.0, np.zeros(3), np.eye(3))
     builder.add("a", joint=joint_types.revolute([0, 0, 1]), inertia=one)
     builder.add("b", "a", joint_types.revolute([0, 0, 1]), inertia=one, mimic=("a", 1.0, 0.0))
-    loose = builder.build()
-    with pytest.raises(InputError, match="without coupled mimics"):
-        loose.with_body_springs([BodySpring("a", "b")]).with_coupled_mimics()
-    with pytest.raises(InputError, match="without coupled mimics"):
-        loose.with_coupled_mimics().with_body_springs([BodySpring("a", "b")])
+    T = np.eye(4)
+    T[:3, 3] = 0.3, 0.1, 0.2
+    builder.add("c", "b", joint_types.revolute([1, 0, 0]), T, one)
+    springs = [BodySpring("a", "c", 90.0, 0.1, 3.0), TorsionSpring("world", "c", 7.0, None, 2.0)]
+    free = builder.build().with_body_springs(springs)
+    q, qd, qdd = np.array([[0.3, 0.2], [0.4, -0.1], [0.5, 0.7]])
+    wide = [x[[0, 0, 1]] for x in (q, qd, qdd)]  # b turns as a does
+    for tied in (free.with_coupled_mimics(), builder.build().with_coupled_mimics().with_body_springs(springs)):
+        tau = inverse_dynamics(free, *wide)
+        assert inverse_dynamics(tied, q, qd, qdd) == pytest.approx([tau[0] + tau[1], tau[2]], abs=1e-12)
+        assert potential_energy(tied, q) == pytest.approx(potential_energy(free, wide[0]), abs=1e-12)
+        found = inverse_dynamics_derivatives(tied, q, qd, qdd).dq
+        for k, unit in enumerate(1e-6 * np.eye(2)):
+            ends = [inverse_dynamics(tied, q + s * unit, qd, qdd) for s in (-1, 1)]
+            assert found[:, k] == pytest.approx((ends[1] - ends[0]) / 2e-6, abs=1e-6)

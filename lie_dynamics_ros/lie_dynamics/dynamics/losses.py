@@ -13,8 +13,9 @@ from ..errors import InputError
 from ..lie import so3
 from ..model.configuration import shaped
 from ..model.model import Model
-from ..model.structure import BodySpring, free_sliding
+from ..model.structure import AnySpring, BodySpring, TorsionSpring, free_sliding
 from .kinematics import forward_kinematics, jacobian, jacobian_rate
+from .torsion_springs import Twisted, torsion_energy, torsion_forces, torsion_rate, torsion_slope, twisted
 
 # Springs and dampers between points of two bodies: their forces along the coordinates, slopes and energy.
 #
@@ -30,38 +31,58 @@ class Stretch(NamedTuple):
     arms: Array  # (..., s, 3, nv), velocities of the second point less the first
 
 
-def body_springs(model: Model) -> tuple[BodySpring, ...]:
+def body_springs(model: Model) -> tuple[AnySpring, ...]:
     """Return the springs between bodies that a model includes."""
     return () if model.actuation_terms is None else model.actuation_terms.body_springs
 
 
+def _lines(model: Model) -> list[BodySpring]:
+    return [one for one in body_springs(model) if isinstance(one, BodySpring)]
+
+
+def _turns(model: Model, q: npt.ArrayLike) -> Iterator[Twisted]:
+    springs = tuple(one for one in body_springs(model) if isinstance(one, TorsionSpring))
+    return twisted(_rigid(model), q, springs) if springs else iter(())
+
+
 def body_spring_forces(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     """Return what they take of the joint forces (..., nv)."""
+    rate = shaped(qd, model.nv, "qd", model)
+    turning = torsion_forces(_turns(model, q), rate)
+    if not _lines(model):
+        return np.asarray(turning)
     found, damping = _stretched(model, q), _damping(model)
     along = _along(found)
-    speed = (along @ shaped(qd, model.nv, "qd", model)[..., None])[..., 0]
-    return np.asarray(np.swapaxes(along, -1, -2) @ (found.pull + damping * speed)[..., None])[..., 0]
+    speed = (along @ rate[..., None])[..., 0]
+    return np.asarray(np.swapaxes(along, -1, -2) @ (found.pull + damping * speed)[..., None])[..., 0] + turning
 
 
 def body_spring_energy(model: Model, q: npt.ArrayLike) -> Array:
     """Return their energy (...) [J]."""
-    length = _stretched(model, q, False).length
-    total = np.zeros(length.shape[:-1])
-    for k, spring in enumerate(body_springs(model)):
+    total = torsion_energy(_turns(model, q)) + np.zeros(np.shape(q)[:-1])
+    length = _stretched(model, q, False).length if _lines(model) else np.zeros(0)
+    for k, spring in enumerate(_lines(model)):
         total = total + 0.5 * spring.stiffness * (length[..., k] - np.clip(length[..., k], *spring.rest)) ** 2
-    return total
+    return np.asarray(total)
 
 
 def body_spring_rate(model: Model, q: npt.ArrayLike) -> Array:
     """Return the derivative of `body_spring_forces` along qd (..., nv, nv)."""
+    turning = torsion_rate(_turns(model, q))
+    if not _lines(model):
+        return np.asarray(turning)
     along = _along(_stretched(model, q))
-    return np.asarray(np.swapaxes(along, -1, -2) @ (_damping(model)[:, None] * along))
+    return np.asarray(np.swapaxes(along, -1, -2) @ (_damping(model)[:, None] * along)) + turning
 
 
 def body_spring_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     """Return their derivative along q (..., nv, nv)."""
-    found, rate = _stretched(model, q), shaped(qd, model.nv, "qd", model)
-    along, springs = _along(found), body_springs(model)
+    rate = shaped(qd, model.nv, "qd", model)
+    turning = torsion_slope(_rigid(model), q, _turns(model, q), rate)
+    if not _lines(model):
+        return np.asarray(turning)
+    found = _stretched(model, q)
+    along, springs = _along(found), _lines(model)
     bent = np.stack([_bends(model, q, spring) for spring in springs], axis=-4)  # (..., s, j, 3, i)
     # d along_i / dq_j: the way turns with the second coordinate, and the arm of the first changes with it.
     across = found.arms - found.way[..., None] * along[..., None, :]
@@ -75,11 +96,12 @@ def body_spring_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Arra
     return np.asarray(
         (force[..., None, None] * curved).sum(axis=-3)
         + np.swapaxes(along, -1, -2) @ (stiffness[..., None] * along + _damping(model)[:, None] * change)
+        + turning
     )
 
 
 def _damping(model: Model) -> Array:
-    return np.array([spring.damping for spring in body_springs(model)])
+    return np.array([spring.damping for spring in _lines(model)])
 
 
 def _along(found: Stretch) -> Array:
@@ -118,7 +140,7 @@ def _stretched(model: Model, q: npt.ArrayLike, arms: bool = True) -> Stretch:
     rigid = _rigid(model)
     poses = forward_kinematics(rigid, q)
     lengths, pulls, ways, moved = [], [], [], []
-    for spring in body_springs(model):
+    for spring in _lines(model):
         first, second = _ends(model, poses, spring)
         way = second.place - first.place
         length = np.linalg.norm(way, axis=-1)
@@ -323,7 +345,10 @@ def joint_terms_bend(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, vector: 
     """Return the second derivative of ``vector . joint_terms`` along q twice (..., nv, nv), or None for zero."""
     terms = model.actuation_terms
     if body_springs(model):
-        raise InputError("model: second derivatives know no springs between bodies, a model without is expected")
+        raise InputError(
+            "model: second derivatives know no springs between bodies; with_body_springs([]) leaves them out, "
+            "differences of first derivatives hold them"
+        )
     if terms is None or not terms.sliding:
         return None
     dry = _dry(model, q, qd)

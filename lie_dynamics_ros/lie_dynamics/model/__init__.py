@@ -5,6 +5,6 @@ from __future__ import annotations
 from . import joint_types
 from .builder import ModelBuilder
 from .model import Model
-from .structure import BodySpring
+from .structure import BodySpring, TorsionSpring
 
-__all__ = ["BodySpring", "Model", "ModelBuilder", "joint_types"]
+__all__ = ["BodySpring", "Model", "ModelBuilder", "TorsionSpring", "joint_types"]

@@ -21,7 +21,7 @@ from .checks import check_joint_terms
 from .coupling import couple
 from .model_data import ModelData
 from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
-from .structure import ActuationTerms, BodySpring, free_rotors, free_sliding, joint_springs
+from .structure import ActuationTerms, AnySpring, free_rotors, free_sliding, joint_springs
 
 
 class Model(ModelData):
@@ -398,19 +398,17 @@ class Model(ModelData):
         object.__setattr__(model, "limits", limits)
         return model
 
-    def with_body_springs(self, springs: Sequence[BodySpring]) -> Model:
+    def with_body_springs(self, springs: Sequence[AnySpring]) -> Model:
         """Return this model with springs and dampers between bodies in place of its own, as part of its dynamics.
 
         Raises
         ------
         InputError
-            For what is no sequence of `BodySpring`, ends that are no frames or on one body, and models with coupled
-            mimics.
+            For what is no sequence of `BodySpring` or `TorsionSpring`, and ends that are no frames or on one body.
         """
-        if not isinstance(springs, Sequence) or not all(isinstance(one, BodySpring) for one in springs):
-            raise InputError(f"springs: a sequence of BodySpring is expected, got {springs!r}", name="springs")
-        if springs and self.coupling is not None:
-            raise InputError("springs: between bodies, a model without coupled mimics is expected", name="springs")
+        if not isinstance(springs, Sequence) or not all(isinstance(one, AnySpring) for one in springs):
+            text = f"springs: a sequence of BodySpring or TorsionSpring is expected, got {springs!r}"
+            raise InputError(text, name="springs")
         for one in springs:
             if self.frame(one.first).body == self.frame(one.second).body:
                 raise InputError(f"spring {one.name!r}: ends on two bodies are expected", name=one.name)
@@ -444,17 +442,16 @@ class Model(ModelData):
         found = None if self.coupling is not None else couple(self.joints, self.limits)
         if found is None:
             return self
-        if self.body_springs:
-            raise InputError("springs: between bodies, a model without coupled mimics is expected", name="springs")
         joints, limits, coupling = found
         model = Model(self.name, self.rows, joints, self.frames, limits, coupling)
+        object.__setattr__(model, "body_springs", self.body_springs)
         if self.actuation_terms is None:
             return model
-        damping, friction, rotors, _, springs, _ = self.actuation_terms
+        damping, friction, rotors, _, springs, between = self.actuation_terms
         damping, friction = coupling.rates.T**2 @ damping, np.abs(coupling.rates).T @ friction
         rotors, sliding = free_rotors(joints, limits.armature) if rotors else (), free_sliding(joints, friction)
         held = joint_springs(joints, limits) if springs else ()
-        return _with_terms(model, ActuationTerms(damping, friction, rotors, sliding, held))
+        return _with_terms(model, ActuationTerms(damping, friction, rotors, sliding, held, between))
 
     def with_table(self, table: Array) -> Model:
         """Return this model with other numbers in the rows of its table, a copy made by `pack.copied`.
@@ -507,7 +504,7 @@ def _with_terms(model: Model, terms: ActuationTerms | None) -> Model:
     return model
 
 
-def _restore(data: tuple[Any, ...], terms: ActuationTerms | None, springs: tuple[BodySpring, ...] = ()) -> Model:
+def _restore(data: tuple[Any, ...], terms: ActuationTerms | None, springs: tuple[AnySpring, ...] = ()) -> Model:
     model = _with_terms(Model(*data), terms)
     object.__setattr__(model, "body_springs", springs)
     return model

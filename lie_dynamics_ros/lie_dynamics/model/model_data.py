@@ -16,7 +16,7 @@ from ..shown import pictures, table, value_text
 from . import layout
 from .coupling import MimicCoupling
 from .pack import get_inertia, with_columns
-from .structure import ActuationTerms, BodySpring, Frame, Joint, JointLimits
+from .structure import ActuationTerms, AnySpring, Frame, Joint, JointLimits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ class ModelData:
         Every body, and every frame fixed to a body or to the world, by name.
     limits : JointLimits
         Limits and losses of the coordinates.
-    body_springs : tuple of BodySpring
+    body_springs : tuple of BodySpring or TorsionSpring
         Springs and dampers between bodies; part of the dynamics only after `Model.with_joint_terms`.
     table, coupling : ndarray; Coupling or None
         The internal interface: what kernels take, rows and columns as `model.layout` names them, and how the
@@ -89,7 +89,7 @@ class ModelData:
     vector_q: npt.NDArray[np.intp]
     vector_v: npt.NDArray[np.intp]
     actuation_terms: ActuationTerms | None
-    body_springs: tuple[BodySpring, ...]
+    body_springs: tuple[AnySpring, ...]
     zero_velocity: Array
     kernel_frames: dict[Any, Array]
     plain: bool

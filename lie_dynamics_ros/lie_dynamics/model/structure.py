@@ -152,29 +152,82 @@ class BodySpring:
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "name", self.name or f"{self.first}-{self.second}")
-        for key, shapes in (("stiffness", [()]), ("damping", [()]), ("rest", [(), (2,)])):
-            value = numbers(getattr(self, key))
-            good = value.shape in shapes and bool((np.isfinite(value) & (value >= 0.0)).all())
-            if not good or (value.shape and value[0] > value[1]):
-                two = ", or two that ascend," if key == "rest" else ""
-                self._refuse(key, f"a finite number that is not negative{two}")
-            put(self, key, tuple(np.broadcast_to(value, (2,)).tolist()) if key == "rest" else float(value))
+        for key in ("stiffness", "damping"):
+            put(self, key, float(_not_negative(self, key, [()])))
+        rest = _not_negative(self, "rest", [(), (2,)], ", or two that ascend,")
+        put(self, "rest", tuple(np.broadcast_to(rest, (2,)).tolist()))
         for key in ("first_point", "second_point"):
             point = numbers(getattr(self, key))
             if point.shape != (3,) or not np.isfinite(point).all():
-                self._refuse(key, "three finite numbers")
+                _refuse(self, key, "three finite numbers")
             put(self, key, point)
-
-    def _refuse(self, key: str, wanted: str) -> NoReturn:
-        value = getattr(self, key)
-        raise DescriptionError(
-            f"spring {self.name!r}: {key}: {wanted} expected, got {value!r}", name=self.name, value=value
-        )
 
     @property
     def ends(self) -> tuple[tuple[str, Array], tuple[str, Array]]:
         """Frames and points."""
         return (self.first, self.first_point), (self.second, self.second_point)
+
+
+@dataclass(frozen=True, eq=False)
+class TorsionSpring:
+    """A spring and damper against the turn of two bodies, or of a body and the world, whatever is between them.
+
+    Parameters
+    ----------
+    first, second : str
+        Bodies or frames.
+    stiffness : float
+        k [N m/rad], not negative.
+    rest : array-like, shape (3, 3)
+        Orientation of the second in the first at which it turns nothing; equal ones when left out.
+    damping : float
+        c [N m s/rad], not negative. The bodies are turned back to each other by the torque k phi + c w: phi, up to half
+        a turn, is the rotation vector from `rest`, w the second's angular velocity less the first's.
+    name : str
+        In errors; "first-second" when left out.
+
+    Raises
+    ------
+    DescriptionError
+        For numbers that are negative or not finite, and what is no rotation; with its name.
+    """
+
+    first: str
+    second: str
+    stiffness: float = 0.0
+    rest: Any = None
+    damping: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "name", self.name or f"{self.first}-{self.second}")
+        for key in ("stiffness", "damping"):
+            put(self, key, float(_not_negative(self, key, [()])))
+        turn = np.eye(3) if self.rest is None else numbers(self.rest)
+        if turn.shape != (3, 3) or not np.abs(turn.T @ turn - np.eye(3)).max() < 1e-6 or np.linalg.det(turn) < 0.0:
+            _refuse(self, "rest", "a rotation (3, 3)")
+        put(self, "rest", turn)
+
+
+def _not_negative(spring: Any, key: str, shapes: list[tuple[int, ...]], more: str = "") -> Array:
+    """Return a number that is not negative, or two that ascend; raises DescriptionError."""
+    value = numbers(getattr(spring, key))
+    good = value.shape in shapes and bool((np.isfinite(value) & (value >= 0.0)).all())
+    if not good or (value.shape and value[0] > value[1]):
+        _refuse(spring, key, f"a finite number that is not negative{more}")
+    return value
+
+
+def _refuse(spring: Any, key: str, wanted: str) -> NoReturn:
+    value = getattr(spring, key)
+    raise DescriptionError(
+        f"spring {spring.name!r}: {key}: {wanted} expected, got {value!r}", name=spring.name, value=value
+    )
+
+
+#: Springs and dampers between bodies.
+AnySpring = BodySpring | TorsionSpring
 
 
 class ActuationTerms(NamedTuple):
@@ -192,8 +245,8 @@ class ActuationTerms(NamedTuple):
         its first entries of q and of qd.
     springs : tuple of (int, int, float, float)
         For each spring its entries of q and of qd, its stiffness, and where it is at rest.
-    body_springs : tuple of BodySpring
-        Between points of bodies.
+    body_springs : tuple of BodySpring or TorsionSpring
+        Between bodies.
     """
 
     damping: Array
@@ -201,7 +254,7 @@ class ActuationTerms(NamedTuple):
     free_rotors: tuple[tuple[int, float], ...] = ()
     sliding: tuple[tuple[int, int], ...] = ()
     springs: tuple[tuple[int, int, float, float], ...] = ()
-    body_springs: tuple[BodySpring, ...] = ()
+    body_springs: tuple[AnySpring, ...] = ()
 
 
 def free_rotors(joints: Iterable[Joint], armature: Array) -> tuple[tuple[int, float], ...]:
