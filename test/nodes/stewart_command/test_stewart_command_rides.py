@@ -51,7 +51,7 @@ def sway(t):
 def test_the_platform_goes_where_the_filters_go():
     run = Rides(max_rate=2.0, max_acceleration=20.0)
     run.go(1.5, sway)
-    filters = ClassicalWashout(RIDE_PERIOD, **run.core.options.washout)
+    filters = ClassicalWashout(RIDE_PERIOD, **run.core.options.given.washout)
     felt = zip(*(sway(t) for t in np.arange(1, 151) * RIDE_PERIOD), strict=True)
     wanted = HOME @ filters.run(*(np.array(x) for x in felt)).pose
     found = np.array(run.poses)
@@ -86,7 +86,7 @@ def test_the_head_is_where_the_tool_is():
         return G * np.array([-np.sin(0.3 * t), 0.0, np.cos(0.3 * t)]), np.array([0.0, 0.3, 0.0])
 
     run.go(0.8, pitching)
-    filters = ClassicalWashout(RIDE_PERIOD, **run.core.options.washout)
+    filters = ClassicalWashout(RIDE_PERIOD, **run.core.options.given.washout)
     felt = zip(*(pitching(t) for t in np.arange(1, 81) * RIDE_PERIOD), strict=True)
     wanted = filters.run(*(np.array(x) for x in felt)).pose[-1, :3, 3] + HOME[:3, 3] + [0.0, 0.0, 0.3]
     head = run.core.pose @ [0.0, 0.0, 0.3, 1.0]
@@ -185,7 +185,7 @@ def test_a_servo_hexapod_rides_within_the_limits_of_its_servos():
     assert core.begin(platform.home_angles, None), core.reason
     run = Rides(core=core)
     run.go(0.6, sway)
-    filters = ClassicalWashout(RIDE_PERIOD, **core.options.washout)
+    filters = ClassicalWashout(RIDE_PERIOD, **core.options.given.washout)
     felt = zip(*(sway(t) for t in np.arange(1, 61) * RIDE_PERIOD), strict=True)
     wanted = platform.home_pose @ filters.run(*(np.array(x) for x in felt)).pose
     assert np.ptp(wanted[:, :3, 3], axis=0).max() > 2e-3
