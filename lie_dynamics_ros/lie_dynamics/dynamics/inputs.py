@@ -74,6 +74,7 @@ class Algorithm:
         given: npt.NDArray[np.bool_] = NO_MASK,
         threads: int = 1,
         parameters: Array | None = None,
+        into: Array | None = None,
     ) -> list[Array]:
         """Validate and broadcast the inputs, run a kernel over all states, and return its results.
 
@@ -91,12 +92,14 @@ class Algorithm:
             Number of threads that share a batch.
         parameters : ndarray, shape (k,) or (states, k), optional
             One more array, the same for all states or one row for each, which the kernel takes after the others.
+        into : ndarray, optional
+            Memory for the only result, used where its shape fits.
         """
         require_model(model)
         if not isinstance(threads, (int, np.integer)) or threads < 1:
             raise InputError(f"threads: at least 1 is expected, got {threads!r}", name="threads", value=threads)
         if parameters is None and threads == 1:
-            found = self._evaluate_contiguous(model, inputs, f_ext, given)
+            found = self._evaluate_contiguous(model, inputs, f_ext, given, into)
             if found is not None:
                 return found
         arrays = [shaped(value, model.nq if name == "q" else model.nv, name, model) for name, value in inputs.items()]
@@ -124,7 +127,7 @@ class Algorithm:
             for name, array in flat.items():
                 _require_finite(model, name, array, given)
             q = self.extension(model, q, flat.get("qd", np.zeros((count, model.rows.shape[0] - 1))))
-        outputs = [np.empty((*batch, *shape), kind) for shape in self._shapes(model)]
+        outputs = [_memory((*batch, *shape), kind, into) for shape in self._shapes(model)]
         if count == 0:
             return self._for_caller(model, outputs)
         none = np.empty((count, 0), kind)
@@ -152,7 +155,7 @@ class Algorithm:
         return self._for_caller(model, outputs)
 
     def _evaluate_contiguous(
-        self, model: Model, inputs: dict[str, Any], f_ext: Any, given: npt.NDArray[np.bool_]
+        self, model: Model, inputs: dict[str, Any], f_ext: Any, given: npt.NDArray[np.bool_], into: Array | None
     ) -> list[Array] | None:
         """Run a kernel over a batch of plain arrays, or over a state alone where there is a kernel for one of any size.
 
@@ -167,7 +170,7 @@ class Algorithm:
         if batch == ():
             if self.single is None:
                 return None
-            outputs = [np.empty(shape) for shape in self._shapes(model)]
+            outputs = [_memory(shape, _FLOAT, into) for shape in self._shapes(model)]
             state = list(inputs.values())
             state.insert(3, NO_WRENCH if f_ext is None else f_ext)
             mask = () if given is NO_MASK else (given,)
@@ -175,7 +178,7 @@ class Algorithm:
         if batch is None or batch == (0,):
             return None
         (count,) = batch
-        outputs = [np.empty((count, *shape)) for shape in self._shapes(model)]
+        outputs = [_memory((count, *shape), _FLOAT, into) for shape in self._shapes(model)]
         none = np.empty((count, 0))
         a = [*inputs.values(), none, none, none]
         load = none if f_ext is None else f_ext.reshape(count, 6 * model.n_bodies)
@@ -191,6 +194,13 @@ class Algorithm:
         if model.coupling is None:
             return outputs
         return [_reduced(model.coupling, axes, x) for axes, x in zip(self.results.split(","), outputs, strict=True)]
+
+
+def _memory(shape: tuple[int, ...], kind: np.dtype[Any], into: Array | None) -> Array:
+    """Return memory for a result: what is given, where it fits."""
+    if into is not None and into.shape == shape and into.dtype == kind and into.flags.carray:
+        return into
+    return np.empty(shape, kind)
 
 
 @cache

@@ -7,6 +7,7 @@ from support.motions import screw
 from support.sample_trees import JOINTS, around, branched, custom_of_screws, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
+    InputError,
     ModelBuilder,
     SpatialInertia,
     forward_dynamics,
@@ -235,3 +236,36 @@ def test_user_defined_joints_agree_with_the_same_joints_of_the_library(kind):
             value, right = getattr(found, name), getattr(expected, name)
             assert value.shape == right.shape
             assert relative(value, right) < (1e-10 if name == "dq_dq" else 1e-11), name  # of differences
+
+
+@pytest.mark.parametrize("contracted", [False, True])
+def test_blocks_of_states_and_memory_used_again(contracted, monkeypatch):
+    """The same bits as without, in the memory of an earlier result where that fits."""
+    rng = np.random.default_rng(11)
+    model = to_model(branched(rng, ["revolute", "free", "prismatic", "spherical"], [None, 0, 1, 1]))
+    q = np.array([model.random(rng) for _ in range(6)]).reshape(3, 2, -1)
+    qd, x = rng.normal(size=(2, 3, 2, model.nv))
+    f, y = rng.normal(size=(model.n_bodies, 6)), rng.normal(size=(2, model.nv)) if contracted else None
+    mask = np.arange(model.nv) % 2 == 0
+    calls = (
+        lambda at=..., **out: inverse_dynamics_second_derivatives(model, q[at], qd[at], x[at], y, f, **out),
+        lambda at=..., **out: forward_dynamics_second_derivatives(model, q[at], qd[at], x[at], y, f, **out),
+        lambda at=..., **out: hybrid_dynamics_second_derivatives(model, q[at], qd[at], x[at], x[at], mask, y, f, **out),
+    )
+    for call in calls:
+        expected, names = call(), call().__dataclass_fields__
+        monkeypatch.setattr("lie_dynamics_ros.lie_dynamics.dynamics.derivatives.second_derivatives._BLOCK", 1)
+        found = call()
+        monkeypatch.undo()
+        for name in names:
+            assert getattr(found, name).shape == getattr(expected, name).shape
+            assert relative(getattr(found, name), getattr(expected, name)) < 1e-13
+            getattr(found, name)[:] = np.nan
+        again = call(out=found)
+        for name in names:
+            assert np.shares_memory(getattr(again, name), getattr(found, name))
+            np.testing.assert_array_equal(getattr(again, name), getattr(expected, name))
+        part = call(at=slice(0, 1), out=found)
+        assert not np.shares_memory(part.dq_dq, found.dq_dq) and relative(part.dq_dq, expected.dq_dq[:1]) < 1e-13
+        with pytest.raises(InputError, match=r"out: \w*SecondDerivatives of an earlier call expected, got int"):
+            call(out=1)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
+from ...errors import InputError
 from ...lie import so3
 from ...lie._arrays import as_numbers
 from ...model.arguments import validate_model
@@ -26,6 +29,10 @@ from .user_joint_derivatives import WEIGHTS
 #: Step of differences [rad, m]. The derivatives that they difference are differences themselves, with errors of some
 #: 1e-13, which become a hundred times that.
 _STEP = 0.01
+#: Memory of a block of states [bytes], which a processor's own cache holds, and how many arrays a state takes in it.
+_BLOCK, _ARRAYS = 2**24, 8
+
+_Four = tuple[Array, Array, Array, Array]
 
 _TENSORS = Algorithm(_tensors_batch, "4nnn", single=_tensors)
 _CONTRACTED = Algorithm(_batch, "4 n n")
@@ -68,6 +75,7 @@ def inverse_dynamics_second_derivatives(
     f_ext: npt.ArrayLike | None = None,
     *,
     threads: int = 1,
+    out: SecondDerivatives | None = None,
 ) -> SecondDerivatives:
     """Return the second derivatives of inverse dynamics, of all joint forces or of ``vector . tau``.
 
@@ -88,6 +96,9 @@ def inverse_dynamics_second_derivatives(
         External wrenches on the bodies, constant in their frames.
     threads : int
         Threads that share a batch.
+    out : optional
+        What an earlier call returned, whose memory is used again where it fits; new memory of large tensors takes
+        longer than their computation.
 
     Returns
     -------
@@ -106,17 +117,42 @@ def inverse_dynamics_second_derivatives(
     errors of some 1e-11 of the largest entry for functions that bend over a radian or metre. All its other entries are
     differences over any step of what is quadratic or linear, and as good as the first derivatives.
     """
+    memory = _earlier(out, SecondDerivatives)
+    return _inverse(model, q, qd, qdd, vector, f_ext, threads, None if memory is None else memory[0].base)
+
+
+def _earlier(out: Any, kind: type) -> _Four | None:
+    """Return the arrays of an earlier result, of a certain class."""
+    if out is None:
+        return None
+    if not isinstance(out, kind):
+        message = f"out: {kind.__name__} of an earlier call expected, got {type(out).__name__}"
+        raise InputError(message, name="out", value=out)
+    one, two, three, four = (getattr(out, part.name) for part in fields(out))
+    return one, two, three, four
+
+
+def _inverse(
+    model: Model,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    vector: npt.ArrayLike | None,
+    f_ext: npt.ArrayLike | None,
+    threads: int,
+    into: Array | None,
+) -> SecondDerivatives:
     n = model.rows.shape[0] - 1
     inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
     rates = None if model.coupling is None else model.coupling.rates
     if vector is None:
-        (found,) = _TENSORS.evaluate(model, inputs, f_ext, threads=threads)
+        (found,) = _TENSORS.evaluate(model, inputs, f_ext, threads=threads, into=into)
         found = found.reshape(*found.shape[:-1], 4, n, n, n)
         if rates is not None:
             found = rates.T @ np.moveaxis(np.tensordot(found, rates, (-3, 0)), -1, -3) @ rates
         contract, axes = np.eye(model.nv), 3
     else:
-        (found,) = _CONTRACTED.evaluate(model, {**inputs, "vector": vector}, f_ext, threads=threads)
+        (found,) = _CONTRACTED.evaluate(model, {**inputs, "vector": vector}, f_ext, threads=threads, into=into)
         contract, axes = as_numbers(vector, "vector"), 2
     parts = np.moveaxis(found, -1 - axes, 0)
     _add_rotors(model, parts[2], contract)
@@ -129,7 +165,7 @@ def inverse_dynamics_second_derivatives(
             parts[0] += bend
     if model.custom_joints:
         return SecondDerivatives(*user_second_derivatives(model, parts[0], q, qd, qdd, vector, f_ext, threads))
-    return SecondDerivatives(*(np.ascontiguousarray(part) for part in parts))
+    return SecondDerivatives(*parts)  # views: to copy large tensors takes longer than to compute them
 
 
 def _add_rotors(model: Model, dqd_dqd: Array, vector: Array) -> None:
@@ -175,6 +211,7 @@ def forward_dynamics_second_derivatives(
     f_ext: npt.ArrayLike | None = None,
     *,
     threads: int = 1,
+    out: ForwardSecondDerivatives | None = None,
 ) -> ForwardSecondDerivatives:
     """Return the second derivatives of forward dynamics, of all accelerations or of ``vector . qdd``.
 
@@ -194,6 +231,9 @@ def forward_dynamics_second_derivatives(
         External wrenches on the bodies, constant in their frames.
     threads : int
         Threads that share a batch.
+    out : optional
+        What an earlier call returned, whose memory is used again where it fits; new memory of large tensors takes
+        longer than their computation.
 
     Returns
     -------
@@ -208,7 +248,8 @@ def forward_dynamics_second_derivatives(
     first = forward_dynamics_derivatives(model, q, qd, tau, f_ext, threads=threads)
     slopes = (first.dq, first.dqd, first.dtau)
     inputs = {"q": q, "qd": qd, "qdd": first.qdd}
-    return ForwardSecondDerivatives(*_of_unknown(model, inputs, -first.dtau, slopes, vector, f_ext, threads))
+    memory = _earlier(out, ForwardSecondDerivatives)
+    return ForwardSecondDerivatives(*_of_unknown(model, inputs, -first.dtau, slopes, vector, f_ext, threads, memory))
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +289,7 @@ def hybrid_dynamics_second_derivatives(
     f_ext: npt.ArrayLike | None = None,
     *,
     threads: int = 1,
+    out: HybridSecondDerivatives | None = None,
 ) -> HybridSecondDerivatives:
     """Return the second derivatives of what `hybrid_dynamics` finds, of all coordinates or contracted with a vector.
 
@@ -271,6 +313,9 @@ def hybrid_dynamics_second_derivatives(
         External wrenches on the bodies, constant in their frames.
     threads : int
         Threads that share a batch.
+    out : optional
+        What an earlier call returned, whose memory is used again where it fits; new memory of large tensors takes
+        longer than their computation.
 
     Returns
     -------
@@ -290,7 +335,8 @@ def hybrid_dynamics_second_derivatives(
     solve = np.where(rows, np.eye(model.nv), 0.0) - np.where(mask, 0.0, found)
     inputs = {"q": q, "qd": qd, "qdd": first.qdd}
     slopes = (first.dqdd_dq, first.dqdd_dqd, first.dqdd_dgiven)
-    return HybridSecondDerivatives(*_of_unknown(model, inputs, solve, slopes, vector, f_ext, threads))
+    memory = _earlier(out, HybridSecondDerivatives)
+    return HybridSecondDerivatives(*_of_unknown(model, inputs, solve, slopes, vector, f_ext, threads, memory))
 
 
 def _of_unknown(
@@ -301,8 +347,11 @@ def _of_unknown(
     vector: npt.ArrayLike | None,
     f_ext: npt.ArrayLike | None,
     threads: int,
-) -> tuple[Array, Array, Array, Array]:
+    memory: _Four | None,
+) -> _Four:
     """Return second derivatives of what is found from those of joint forces.
+
+    Large batches go by blocks of states whose memory stays in the cache: new memory takes longer than to compute.
 
     Parameters
     ----------
@@ -311,23 +360,74 @@ def _of_unknown(
     slopes : tuple of ndarray, shape (..., nv, nv)
         Derivatives of the accelerations along q, qd, and what is given.
     """
-    q, qd, qdd = (shaped(x, model.nq if name == "q" else model.nv, name, model) for name, x in inputs.items())
-    along_q, along_qd, along_given = slopes
-    wrench = f_ext
-    if vector is None:
+    n, batch = model.nv, solve.shape[:-2]
+    states = [shaped(x, model.nq if name == "q" else n, name, model) for name, x in inputs.items()]
+    wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")
+    y = None if vector is None else shaped(vector, n, "vector", model)
+    if y is not None:
+        batch = np.broadcast_shapes(batch, y.shape[:-1])
+    axes = 3 if y is None else 2
+    count, block = math.prod(batch), threads * max(1, _BLOCK // max(1, _ARRAYS * solve.itemsize * n**axes))
+    found = _four(batch + axes * (n,), solve.dtype, memory)
+    if count <= block:
+        _fill(model, states, solve, slopes, y, wrench, threads, found, None)
+        return found
+
+    def flat(x: Array, last: int) -> Array:
+        own = x.shape[x.ndim - last :]
+        return np.broadcast_to(x, batch + own).reshape(count, *own)
+
+    states, solve, along = [flat(x, 1) for x in states], flat(solve, 2), [flat(x, 2) for x in slopes]
+    y, wrench = None if y is None else flat(y, 1), None if wrench is None else flat(wrench, 2)
+    targets = [x.reshape(count, *x.shape[-axes:]) for x in found]
+    scratch = np.empty((block, *((n,) if y is None else ()), 4, n, n), solve.dtype)
+    for first in range(0, count, block):
+        own = slice(first, first + block)
+        part = None if y is None else y[own]
+        wrenches = None if wrench is None else wrench[own]
+        _fill(
+            model, [x[own] for x in states], solve[own], (along[0][own], along[1][own], along[2][own]), part, wrenches,
+            threads, (targets[0][own], targets[1][own], targets[2][own], targets[3][own]), scratch[: count - first],
+        )  # fmt: skip
+    return found
+
+
+def _four(shape: tuple[int, ...], kind: np.dtype[Any], memory: _Four | None) -> _Four:
+    """Return memory for four results: what is given, where it fits."""
+    if memory is not None and all(x.shape == shape and x.dtype == kind and x.flags.carray for x in memory):
+        return memory
+    return np.empty(shape, kind), np.empty(shape, kind), np.empty(shape, kind), np.empty(shape, kind)
+
+
+def _fill(
+    model: Model,
+    states: list[Array],
+    solve: Array,
+    slopes: tuple[Array, Array, Array],
+    y: Array | None,
+    wrench: Array | None,
+    threads: int,
+    found: _Four,
+    scratch: Array | None,
+) -> None:
+    """Fill `found` for a few states, by the memory of `scratch`."""
+    if y is None:
         vectors = solve
-        q, qd, qdd = q[..., None, :], qd[..., None, :], qdd[..., None, :]
-        wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")[..., None, :, :]
-        along_q, along_qd, along_given = (x[..., None, :, :] for x in slopes)
+        states = [x[..., None, :] for x in states]
+        wrench = None if wrench is None else wrench[..., None, :, :]
+        slopes = (slopes[0][..., None, :, :], slopes[1][..., None, :, :], slopes[2][..., None, :, :])
     else:
-        vectors = (shaped(vector, model.nv, "vector", model)[..., None, :] @ solve)[..., 0, :]
-    d = inverse_dynamics_second_derivatives(model, q, qd, qdd, vectors, wrench, threads=threads)
-    bent, mixed = d.dq_dqdd @ along_q, d.dq_dqdd @ along_qd
-    # in place: the memory of large tensors costs more than their sums
-    for part in (bent, np.swapaxes(bent, -1, -2)):
-        np.add(d.dq_dq, part, out=d.dq_dq)
-    np.add(mixed, d.dq_dqd, out=mixed)
-    return d.dq_dq, mixed, d.dqd_dqd, d.dq_dqdd @ along_given
+        vectors = (y[..., None, :] @ solve)[..., 0, :]
+    q, qd, qdd = states
+    d = _inverse(model, q, qd, qdd, vectors, wrench, threads, scratch)
+    dq_dq, dq_dqd, dqd_dqd, dq_dgiven = found
+    bent = np.matmul(d.dq_dqdd, slopes[0], out=dq_dgiven)
+    np.add(d.dq_dq, bent, out=dq_dq)
+    np.add(dq_dq, np.swapaxes(bent, -1, -2), out=dq_dq)
+    np.matmul(d.dq_dqdd, slopes[1], out=dq_dqd)
+    np.add(dq_dqd, d.dq_dqd, out=dq_dqd)
+    np.copyto(dqd_dqd, d.dqd_dqd)
+    np.matmul(d.dq_dqdd, slopes[2], out=dq_dgiven)
 
 
 def user_second_derivatives(
