@@ -121,14 +121,16 @@ def inverse_dynamics_second_derivatives(
     return _inverse(model, q, qd, qdd, vector, f_ext, threads, None if memory is None else memory[0].base)
 
 
-def _earlier(out: Any, kind: type) -> _Four | None:
+def _earlier(
+    out: object, kind: type[SecondDerivatives] | type[ForwardSecondDerivatives] | type[HybridSecondDerivatives]
+) -> _Four | None:
     """Return the arrays of an earlier result, of a certain class."""
     if out is None:
         return None
     if not isinstance(out, kind):
         message = f"out: {kind.__name__} of an earlier call expected, got {type(out).__name__}"
         raise InputError(message, name="out", value=out)
-    one, two, three, four = (getattr(out, part.name) for part in fields(out))
+    one, two, three, four = (getattr(out, part.name) for part in fields(kind))
     return one, two, three, four
 
 
