@@ -8,7 +8,7 @@ import pytest
 
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
 from lie_dynamics_ros.lie_dynamics.files import read_file, write_file
-from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf
+from lie_dynamics_ros.lie_dynamics.model.urdf.reader import read_urdf
 
 
 def test_regular_files_and_links_to_them(tmp_path):

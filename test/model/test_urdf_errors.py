@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, LieDynamicsError
-from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf
+from lie_dynamics_ros.lie_dynamics.model.urdf.reader import read_urdf
 
 INERTIA = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
 LINKS = '<link name="a"/><link name="b"/><link name="c"/>'

@@ -11,7 +11,7 @@ import pytest
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InertiaError
 from lie_dynamics_ros.lie_dynamics.lie import so3
 from lie_dynamics_ros.lie_dynamics.model.description import Mimic
-from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf
+from lie_dynamics_ros.lie_dynamics.model.urdf.reader import read_urdf
 
 ARM = """<?xml version="1.0" encoding="utf-8"?>
 <robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -190,7 +190,7 @@ def test_many_threads_may_read_at_once():
     """In a fresh process, where nothing has been imported or built yet."""
     code = (
         "import sys, threading; from concurrent.futures import ThreadPoolExecutor\n"
-        "from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf\n"
+        "from lie_dynamics_ros.lie_dynamics.model.urdf.reader import read_urdf\n"
         "sys.setswitchinterval(1e-6)\n"
         "text = sys.stdin.read(); gate = threading.Barrier(8)\n"
         "def job(_):\n    gate.wait(); return read_urdf(text).root\n"
@@ -206,7 +206,7 @@ def test_many_threads_may_read_at_once():
 
 def test_reading_imports_neither_ros_nor_another_parser():
     code = (
-        "import sys; from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf\n"
+        "import sys; from lie_dynamics_ros.lie_dynamics.model.urdf.reader import read_urdf\n"
         'read_urdf(\'<robot name="r"><link name="a"/></robot>\')\n'
         "print([m for m in ('urdf_parser_py', 'lxml', 'rclpy') if m in sys.modules])"
     )

@@ -10,7 +10,7 @@ from support.robots import all_robots, path
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InertiaError
 from lie_dynamics_ros.lie_dynamics.lie import SpatialInertia, so3
-from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf
+from lie_dynamics_ros.lie_dynamics.model.urdf.reader import read_urdf
 
 #: By how much the largest principal moment of the link exceeds the sum of the others, as a part of the largest.
 UNPHYSICAL = {

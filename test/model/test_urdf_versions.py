@@ -5,7 +5,7 @@ import pytest
 
 from lie_dynamics_ros.lie_dynamics import Model, ModelBuilder, gravity_force, joint_types, mass_matrix
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning
-from lie_dynamics_ros.lie_dynamics.model.urdf import read_urdf
+from lie_dynamics_ros.lie_dynamics.model.urdf.reader import read_urdf
 
 BODY = '<mass value="1.5"/><inertia ixx="0.2" ixy="0.01" ixz="-0.02" iyy="0.3" iyz="0.03" izz="0.4"/>'
 

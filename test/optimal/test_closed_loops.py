@@ -64,10 +64,10 @@ def test_derivatives_against_differences(name, rng):
     x[-1], dx[-1] = 0.9, 0.2
     z = np.where(problem.weight > 0.0, rng.uniform(0, 1, problem.weight.size), 0.0)
     point, ahead, behind = (problem.at(x + s * dx) for s in (0.0, h, -h))
-    assert problem.gradient(point) @ dx == pytest.approx((ahead.cost - behind.cost) / (2 * h), rel=2e-6)
-    assert relative(problem.forward(point, dx), (ahead.room - behind.room) / (2 * h)) < 2e-6
-    whole, _ = problem.hessian(point, z, np.zeros_like(z))
-    slopes = [problem.gradient(p) - problem.transposed(p, z) for p in (ahead, behind)]
+    assert point.slopes.gradient() @ dx == pytest.approx((ahead.cost - behind.cost) / (2 * h), rel=2e-6)
+    assert relative(point.slopes.forward(dx), (ahead.room - behind.room) / (2 * h)) < 2e-6
+    whole, _ = point.bends.hessian(z, np.zeros_like(z))
+    slopes = [p.slopes.gradient() - p.slopes.transposed(z) for p in (ahead, behind)]
     assert relative(whole @ dx, (slopes[0] - slopes[1]) / (2 * h)) < 2e-5
 
 

@@ -63,18 +63,18 @@ def test_derivatives_against_differences(kind, free, rng):
         x[-1], dx[-1] = 0.9, 0.3 * dx[-1]
     z = np.where(problem.weight > 0.0, rng.uniform(0, 1, problem.weight.size), 0.0)
     point, ahead, behind = (problem.at(x + s * dx) for s in (0.0, h, -h))
-    gradient = problem.gradient(point)
+    gradient = point.slopes.gradient()
     assert gradient @ dx == pytest.approx((ahead.cost - behind.cost) / (2 * h), rel=2e-6)
     room = (ahead.room - behind.room) / (2 * h)
-    assert relative(problem.forward(point, dx), room) < 2e-6
-    assert problem.transposed(point, z) @ dx == pytest.approx(z @ room, rel=2e-6, abs=2e-6 * np.abs(z * room).sum())
-    whole, first = problem.hessian(point, z, np.zeros_like(z))
-    slopes = [problem.gradient(p) - problem.transposed(p, z) for p in (ahead, behind)]
+    assert relative(point.slopes.forward(dx), room) < 2e-6
+    assert point.slopes.transposed(z) @ dx == pytest.approx(z @ room, rel=2e-6, abs=2e-6 * np.abs(z * room).sum())
+    whole, first = point.bends.hessian(z, np.zeros_like(z))
+    slopes = [p.slopes.gradient() - p.slopes.transposed(z) for p in (ahead, behind)]
     assert relative(whole @ dx, (slopes[0] - slopes[1]) / (2 * h)) < 2e-5
     assert np.linalg.eigvalsh(first()).min() > -1e-9 * np.abs(first()).max()
-    stiff = problem.hessian(point, z, z)[0] - whole
+    stiff = point.bends.hessian(z, z)[0] - whole
     dy = rng.normal(size=problem.size)
-    expected = (problem.forward(point, dy) * z) @ problem.forward(point, dx)
+    expected = (point.slopes.forward(dy) * z) @ point.slopes.forward(dx)
     assert dy @ stiff @ dx == pytest.approx(expected, rel=1e-6, abs=1e-9 * np.abs(stiff).max())
     motion = point.motion
     tau = np.array([tree.inverse_dynamics(*s) for s in zip(motion.q, motion.qd, motion.qdd, strict=True)])

@@ -201,7 +201,7 @@ class ConstraintSet:
             For what `Model.from_sdf` refuses, for a screw that would have to be cut, and for all that the constructors
             refuse.
         """
-        from ..model.sdf import read_sdf
+        from ..model.sdf.reader import read_sdf
         from ..model.urdf.source import MAX_SIZE
         from .readers import closes_a_loop, loop_of
 

@@ -93,7 +93,7 @@ class Model(ModelData):
         """
         from .bodies import bodies_from_description
         from .description import lock_joints
-        from .urdf import read_urdf
+        from .urdf.reader import read_urdf
         from .urdf.source import MAX_SIZE
 
         size = MAX_SIZE if max_size is None else max_size
@@ -189,7 +189,7 @@ class Model(ModelData):
         -----
         Joints are ordered depth first, siblings by joint name. Mimic joints are coordinates of their own.
         """
-        from .sdf import read_sdf
+        from .sdf.reader import read_sdf
         from .urdf.source import MAX_SIZE
 
         size = MAX_SIZE if max_size is None else max_size

@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters, se3
 from .model import Model
-from .urdf import read_urdf
+from .urdf.reader import read_urdf
 from .urdf.source import read_source
 
 _TAG = re.compile(rb"<(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>")

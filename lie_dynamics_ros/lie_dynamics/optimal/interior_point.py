@@ -88,8 +88,8 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
     for count in range(_ITERATIONS):  # noqa: B007  told to the caller
         lack, pull = room - s, mu * weight / s
         sigma = z / s
-        slope = problem.gradient(point) - problem.transposed(point, pull - sigma * lack)
-        hessian, step = _newton(problem, point, z, sigma, slope)
+        slope = point.slopes.gradient() - point.slopes.transposed(pull - sigma * lack)
+        hessian, step = _newton(point, z, sigma, slope)
         decrement = 0.5 * float(step @ hessian @ step)
         level, missing = max(mu * total, small), float(np.abs(lack).max(initial=0.0))
         if decrement <= (0.1 if mu > last * 1.001 else 0.01) * level and missing <= max(_CLOSE, 0.01 * mu * total):
@@ -117,12 +117,12 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
             reason = "optimal" if decrement <= small else "stalled"  # no further than round-off lets it
             break
         before = decrement
-        change = problem.forward(point, step)
+        change = point.slopes.forward(step)
         ds = np.where(weight > 0.0, change + lack, 0.0)
         dz = np.where(weight > 0.0, pull - z - sigma * ds, 0.0)
         a = _to_boundary(s, ds)
         lacking = float(weight @ np.abs(lack))
-        down = float(problem.gradient(point) @ step) - float(pull @ ds)
+        down = float(point.slopes.gradient() @ step) - float(pull @ ds)
         if lacking > 0.0:
             penalty = min(max(_PENALTY, 0.5 * penalty, 2.0 * (down + decrement) / lacking), _DEAREST)
         expected = max(penalty * lacking - down, 0.0)
@@ -180,18 +180,18 @@ def predicted_gain(problem: MotionProblem, variables: Array) -> float:
     """Return by how much one step of Newton is predicted to lower the cost, in its units, limits aside."""
     free = MotionProblem(problem.task, {}, problem.count, problem.unit)
     point, none = free.at(variables), np.zeros(0)
-    slope = free.gradient(point)
-    return -0.5 * float(slope @ _newton(free, point, none, none, slope)[1])
+    slope = point.slopes.gradient()
+    return -0.5 * float(slope @ _newton(point, none, none, slope)[1])
 
 
-def _newton(problem: MotionProblem, point: Point, z: Array, sigma: Array, slope: Array) -> tuple[Array, Array]:
+def _newton(point: Point, z: Array, sigma: Array, slope: Array) -> tuple[Array, Array]:
     """Return a positive Hessian, and the step.
 
     Where it is not positive, its eigenvalues in the metric of its first part are replaced by their sizes.
     """
     from scipy.linalg import cho_solve, eigh
 
-    hessian, first = problem.hessian(point, z, sigma)
+    hessian, first = point.bends.hessian(z, sigma)
     try:
         factor = np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:

@@ -60,6 +60,16 @@ class Point:
         """Room left to all limits, in their units, one after the other."""
         return self.problem.room_of(self.values)
 
+    @property
+    def slopes(self) -> PointSlopes:
+        """First derivatives along the variables."""
+        return PointSlopes(self)
+
+    @property
+    def bends(self) -> PointBends:
+        """Second derivatives along the variables."""
+        return PointBends(self)
+
 
 def _split(task: Task, bounds: Bounds) -> dict[str, Bound]:
     """Return bounds with those of what is linear in the variables under names of their own, "velocity along" etc."""
@@ -128,8 +138,6 @@ class MotionProblem:
         steps = np.linspace(0.0, 1.0, _BETWEEN + 1)
         self.between = cells[:-1, None] + np.diff(cells)[:, None] * steps  # (k, _BETWEEN + 1)
         self.between_table = shapes_at(self.between.ravel(), count)
-
-    # -- values ----------------------------------------------------------------------------------------------------
 
     def coefficients(self, variables: Array) -> tuple[Array, float]:
         """Return coefficients (4 + count, nv) of all polynomials, and the duration."""
@@ -244,73 +252,16 @@ class MotionProblem:
         lack = self.loss_between(point) - point.room + opened
         return float(lack.max(initial=miss))
 
-    # -- first derivatives -----------------------------------------------------------------------------------------
-
-    def gradient(self, point: Point) -> Array:
-        """Return the derivative of the cost along the variables."""
-        weight = point.duration * self.w[:, None] / self.unit
-        slopes = {kind: weight * slope for kind, slope in self._cost_slopes(point).items()}
-        slopes["effort"] = slopes["effort"] + self._pull(point)
-        result = self._along(point, slopes)
-        if self.task.free:
-            result[-1] += point.cost / point.duration
-        return result
-
-    def transposed(self, point: Point, vector: Array) -> Array:
-        """Return the derivative of vector . room along the variables."""
-        return self._along(point, self._room_slopes(vector))
-
-    def forward(self, point: Point, step: Array) -> Array:
-        """Return how the room changes along a step of the variables."""
-        n, T, slopes = self.task.model.nv, point.duration, {}
-        y = step[: self.free * self.task.width].reshape(self.free, self.task.width)
-        path = self.reduced @ y / T ** np.arange(4.0)[:, None, None]
-        if self.task.free:
-            path += step[-1] * self._along_time(point)
-        z = path[:3].transpose(1, 0, 2).reshape(len(self.s), -1)
-        if point.chart is not None:
-            z = (point.chart @ z[..., None])[..., 0]
-        slopes["position"], slopes["velocity"], slopes["acceleration"] = z.reshape(-1, 3, n).transpose(1, 0, 2)
-        slopes["jerk"] = path[3]
-        if "effort" in self.bounds or "effort_rate" in self.bounds:
-            slopes["effort"] = (point.dynamics @ z[..., None])[..., 0]
-        if "effort_rate" in self.bounds:
-            slopes["effort_rate"] = np.diff(slopes["effort"], axis=0) / (T * np.diff(self.s)[:, None])
-            if self.task.free:
-                slopes["effort_rate"] -= step[-1] / T * point.values["effort_rate"]
-        if point.obstacle_slope is not None:
-            slopes["obstacle"] = (point.obstacle_slope @ z[:, :n, None])[..., 0]
-        slopes["duration"] = step[-1:, None]
-        for kind, order in self._along_kinds():
-            slopes[kind] = self.dense[order] @ y / T**order
-            if self.task.free:
-                slopes[kind] += step[-1] * self._dense_along_time(point, kind, order)
-        parts = []
-        for kind, bound in self.bounds.items():
-            change = slopes[kind] / bound.scale
-            parts.append(np.stack([-change, change]).ravel())
-        return self._masked(np.concatenate(parts)) if parts else np.zeros(0)
-
-    def _along_kinds(self) -> list[tuple[str, int]]:
+    def along_kinds(self) -> list[tuple[str, int]]:
+        """Return the kinds of limits of what is linear in the variables, and their orders."""
         return [(f"{kind} along", order) for kind, order in _ORDERS.items() if f"{kind} along" in self.bounds]
 
-    def _dense_along_time(self, point: Point, kind: str, order: int) -> Array:
-        if order == 0:
-            return np.asarray(self.dense_rate[0])
-        rate = self.dense_rate[order] / point.duration**order - order * point.values[kind] / point.duration
-        return np.asarray(rate)
-
-    def _masked(self, rows: Array) -> Array:
+    def masked(self, rows: Array) -> Array:
+        """Return rows of limits, 0 where there is none."""
         return np.where(self.weight > 0.0, rows, 0.0)
 
-    def _room_slopes(self, vector: Array) -> dict[str, Array]:
-        """Return the derivatives of vector . room along the values of each kind."""
-        return {
-            kind: np.asarray((rows[1] - rows[0]) / self.bounds[kind].scale)
-            for kind, rows in self._by_kind(vector).items()
-        }
-
-    def _by_kind(self, rows: Array) -> dict[str, Array]:
+    def by_kind(self, rows: Array) -> dict[str, Array]:
+        """Return rows of limits (2, k, j) of each kind."""
         found, begin = {}, 0
         for kind, bound in self.bounds.items():
             end = begin + 2 * self.rows[kind] * len(bound.scale)
@@ -318,15 +269,85 @@ class MotionProblem:
             begin = end
         return found
 
-    def _pull(self, point: Point) -> Array:
-        if not self.passive.any():
-            return np.zeros_like(point.motion.qd)
-        slope = self.multipliers + self.stiffness * self.missing_force(point.values)
-        return np.where(self.passive, self.w[:, None] * slope / self.target_scale, 0.0)
 
-    def _cost_slopes(self, point: Point) -> dict[str, Array]:
+class PointSlopes:
+    """First derivatives at a point along the variables, of its cost and of the room left to limits."""
+
+    def __init__(self, point: Point) -> None:
+        self.problem, self.point = point.problem, point
+
+    def gradient(self) -> Array:
+        """Return the derivative of the cost along the variables."""
+        problem, point = self.problem, self.point
+        weight = point.duration * problem.w[:, None] / problem.unit
+        slopes = {kind: weight * slope for kind, slope in self.cost_slopes().items()}
+        slopes["effort"] = slopes["effort"] + self.pull()
+        result = self.along(slopes)
+        if problem.task.free:
+            result[-1] += point.cost / point.duration
+        return result
+
+    def transposed(self, vector: Array) -> Array:
+        """Return the derivative of vector . room along the variables."""
+        return self.along(self.room_slopes(vector))
+
+    def forward(self, step: Array) -> Array:
+        """Return how the room changes along a step of the variables."""
+        problem, point = self.problem, self.point
+        n, T, slopes = problem.task.model.nv, point.duration, {}
+        y = step[: problem.free * problem.task.width].reshape(problem.free, problem.task.width)
+        path = problem.reduced @ y / T ** np.arange(4.0)[:, None, None]
+        if problem.task.free:
+            path += step[-1] * self.along_time()
+        z = path[:3].transpose(1, 0, 2).reshape(len(problem.s), -1)
+        if point.chart is not None:
+            z = (point.chart @ z[..., None])[..., 0]
+        slopes["position"], slopes["velocity"], slopes["acceleration"] = z.reshape(-1, 3, n).transpose(1, 0, 2)
+        slopes["jerk"] = path[3]
+        if "effort" in problem.bounds or "effort_rate" in problem.bounds:
+            slopes["effort"] = (point.dynamics @ z[..., None])[..., 0]
+        if "effort_rate" in problem.bounds:
+            slopes["effort_rate"] = np.diff(slopes["effort"], axis=0) / (T * np.diff(problem.s)[:, None])
+            if problem.task.free:
+                slopes["effort_rate"] -= step[-1] / T * point.values["effort_rate"]
+        if point.obstacle_slope is not None:
+            slopes["obstacle"] = (point.obstacle_slope @ z[:, :n, None])[..., 0]
+        slopes["duration"] = step[-1:, None]
+        for kind, order in problem.along_kinds():
+            slopes[kind] = problem.dense[order] @ y / T**order
+            if problem.task.free:
+                slopes[kind] += step[-1] * self.dense_along_time(kind, order)
+        parts = []
+        for kind, bound in problem.bounds.items():
+            change = slopes[kind] / bound.scale
+            parts.append(np.stack([-change, change]).ravel())
+        return problem.masked(np.concatenate(parts)) if parts else np.zeros(0)
+
+    def dense_along_time(self, kind: str, order: int) -> Array:
+        """Return how the values of such a kind change with the duration."""
+        problem, point = self.problem, self.point
+        if order == 0:
+            return np.asarray(problem.dense_rate[0])
+        rate = problem.dense_rate[order] / point.duration**order - order * point.values[kind] / point.duration
+        return np.asarray(rate)
+
+    def room_slopes(self, vector: Array) -> dict[str, Array]:
+        """Return the derivatives of vector . room along the values of each kind."""
+        kinds, bounds = self.problem.by_kind(vector), self.problem.bounds
+        return {kind: np.asarray((rows[1] - rows[0]) / bounds[kind].scale) for kind, rows in kinds.items()}
+
+    def pull(self) -> Array:
+        """Return the derivative of the penalty along joint forces."""
+        problem, point = self.problem, self.point
+        if not problem.passive.any():
+            return np.zeros_like(point.motion.qd)
+        slope = problem.multipliers + problem.stiffness * problem.missing_force(point.values)
+        return np.where(problem.passive, problem.w[:, None] * slope / problem.target_scale, 0.0)
+
+    def cost_slopes(self) -> dict[str, Array]:
         """Return the derivatives of the integrand along joint forces, rates, accelerations and jerk, each (k, nv)."""
-        w, tau, qd = self.task.weights, point.values["effort"], point.motion.qd
+        problem, point = self.problem, self.point
+        w, tau, qd = problem.task.weights, point.values["effort"], point.motion.qd
         found = {
             "effort": 2.0 * w["torque"] * tau + 2.0 * w["power"] * tau * qd**2 + w["energy"] * qd,
             "velocity": 2.0 * w["power"] * tau**2 * qd + w["energy"] * tau,
@@ -336,79 +357,89 @@ class MotionProblem:
             found["jerk"] = 2.0 * w["jerk"] * point.path[3]
         return found
 
-    def _states(self, point: Point, slopes: Mapping[str, Array]) -> Array:
+    def states(self, slopes: Mapping[str, Array]) -> Array:
         """Return derivatives along (u, qd, qdd), (k, 3 nv), for those along each kind."""
-        n = self.task.model.nv
-        rows = np.zeros((len(self.s), 3, n))
+        problem, point = self.problem, self.point
+        n = problem.task.model.nv
+        rows = np.zeros((len(problem.s), 3, n))
         for kind in ("position", "velocity", "acceleration"):
             if kind in slopes:
                 rows[:, _ORDERS[kind]] += slopes[kind]
         if "obstacle" in slopes:
             assert point.obstacle_slope is not None
             rows[:, 0] += (slopes["obstacle"][:, None] @ point.obstacle_slope)[:, 0]
-        tau = self._forces(point, slopes)
+        tau = self.forces(slopes)
         result = rows.reshape(-1, 3 * n)
         return result if tau is None else result + (tau[:, None] @ point.dynamics)[:, 0]
 
-    def _forces(self, point: Point, slopes: Mapping[str, Array]) -> Array | None:
+    def forces(self, slopes: Mapping[str, Array]) -> Array | None:
         """Return derivatives along joint forces, those of their rates included."""
+        problem, point = self.problem, self.point
         tau = slopes.get("effort")
         if "effort_rate" in slopes:
             tau = np.zeros_like(point.motion.qd) if tau is None else tau.copy()
-            part = slopes["effort_rate"] / (point.duration * np.diff(self.s)[:, None])
+            part = slopes["effort_rate"] / (point.duration * np.diff(problem.s)[:, None])
             tau[1:] += part
             tau[:-1] -= part
         return tau
 
-    def _along(self, point: Point, slopes: Mapping[str, Array]) -> Array:
+    def along(self, slopes: Mapping[str, Array]) -> Array:
         """Return derivatives along the variables for those along the values of each kind."""
-        z, T, n = self._states(point, slopes), point.duration, self.task.width
+        problem, point = self.problem, self.point
+        z, T, n = self.states(slopes), point.duration, problem.task.width
         if point.chart is not None:
             z = (z[:, None] @ point.chart)[:, 0]
-        path = np.zeros((4, len(self.s), n))
+        path = np.zeros((4, len(problem.s), n))
         path[:3] = z.reshape(-1, 3, n).transpose(1, 0, 2)
         if "jerk" in slopes:
             path[3] = slopes["jerk"]
-        result = np.zeros(self.size)
-        parts = self.reduced.transpose(0, 2, 1) @ path / T ** np.arange(4.0)[:, None, None]
+        result = np.zeros(problem.size)
+        parts = problem.reduced.transpose(0, 2, 1) @ path / T ** np.arange(4.0)[:, None, None]
         whole = parts.sum(axis=0)
-        dense = [(kind, order) for kind, order in self._along_kinds() if kind in slopes]
+        dense = [(kind, order) for kind, order in problem.along_kinds() if kind in slopes]
         for kind, order in dense:
-            whole += self.dense[order].T @ slopes[kind] / T**order
-        result[: self.free * n] = whole.ravel()
-        if self.task.free:
-            result[-1] = float((path * self._along_time(point)).sum())
+            whole += problem.dense[order].T @ slopes[kind] / T**order
+        result[: problem.free * n] = whole.ravel()
+        if problem.task.free:
+            result[-1] = float((path * self.along_time()).sum())
             if "effort_rate" in slopes:
                 result[-1] -= float((slopes["effort_rate"] * point.values["effort_rate"]).sum()) / T
             if "duration" in slopes:
                 result[-1] += slopes["duration"][0, 0]
             for kind, order in dense:
-                result[-1] += float((slopes[kind] * self._dense_along_time(point, kind, order)).sum())
+                result[-1] += float((slopes[kind] * self.dense_along_time(kind, order)).sum())
         return result
 
-    def _along_time(self, point: Point) -> Array:
+    def along_time(self) -> Array:
         """Return how the path and its rates (4, k, nv) change with the duration."""
+        problem, point = self.problem, self.point
         order = np.arange(4.0)[:, None, None]
-        return (self.table @ self.rate) / point.duration**order - order * point.path / point.duration
+        return (problem.table @ problem.rate) / point.duration**order - order * point.path / point.duration
 
-    # -- second derivatives ----------------------------------------------------------------------------------------
 
-    def hessian(self, point: Point, multipliers: Array, stiffness: Array) -> tuple[Array, Callable[[], Array]]:
+class PointBends:
+    """Second derivatives at a point along the variables."""
+
+    def __init__(self, point: Point) -> None:
+        self.problem, self.point, self.first = point.problem, point, point.slopes
+
+    def hessian(self, multipliers: Array, stiffness: Array) -> tuple[Array, Callable[[], Array]]:
         """Return the Hessian of cost - multipliers . room + stiffness . (room's change)^2 / 2, and a function.
 
         That returns the part without second derivatives, which is never negative (Gauss, Newton).
         """
-        task, n, k = self.task, self.task.model.nv, len(self.s)
+        problem, point = self.problem, self.point
+        task, n, k = problem.task, problem.task.model.nv, len(problem.s)
         w, tau, qd = task.weights, point.values["effort"], point.motion.qd
-        weight = point.duration * self.w[:, None] / self.unit
-        stiff_rows = self._by_kind(stiffness)
-        given = {kind: rows.sum(axis=0) / self.bounds[kind].scale ** 2 for kind, rows in stiff_rows.items()}
-        slopes = {kind: -slope for kind, slope in self._room_slopes(multipliers).items()}
-        for kind, slope in self._cost_slopes(point).items():
+        weight = point.duration * problem.w[:, None] / problem.unit
+        stiff_rows = problem.by_kind(stiffness)
+        given = {kind: rows.sum(axis=0) / problem.bounds[kind].scale ** 2 for kind, rows in stiff_rows.items()}
+        slopes = {kind: -slope for kind, slope in self.first.room_slopes(multipliers).items()}
+        for kind, slope in self.first.cost_slopes().items():
             slopes[kind] = slopes.get(kind, 0.0) + weight * slope
-        slopes["effort"] = slopes["effort"] + self._pull(point)
+        slopes["effort"] = slopes["effort"] + self.first.pull()
         D = point.dynamics
-        given_force = np.where(self.passive, self.stiffness * self.w[:, None] / self.target_scale**2, 0.0)
+        given_force = np.where(problem.passive, problem.stiffness * problem.w[:, None] / problem.target_scale**2, 0.0)
         stiff = given_force + weight * (2.0 * w["torque"] + 2.0 * w["power"] * qd**2) + given.get("effort", 0.0)
         M = (D.transpose(0, 2, 1) * stiff[:, None]) @ D
         diagonal = np.zeros((k, 3, n))
@@ -425,15 +456,15 @@ class MotionProblem:
         jerk = None
         if task.loops is None:
             jerk = np.broadcast_to(weight * 2.0 * w["jerk"] + given.get("jerk", 0.0), (k, n))
-        forces = self._forces(point, slopes)
-        N = self._twice(point, forces if forces is not None else np.zeros((k, n)))
+        forces = self.first.forces(slopes)
+        N = self._twice(forces if forces is not None else np.zeros((k, n)))
         if w["power"].any() or w["energy"].any():  # tau qd: a product of two
             cross = np.zeros((k, 3 * n, 3 * n))
             cross[:, n : 2 * n] = (2.0 * weight * w["power"] * tau * qd)[..., None] * D
             M += cross + cross.transpose(0, 2, 1)
             cross[:, n : 2 * n] += (weight * w["energy"])[..., None] * D
             N += cross + cross.transpose(0, 2, 1)
-        states = self._states(point, slopes)
+        states = self.first.states(slopes)
         if point.chart is not None:
             P = point.chart
             M, N = (P.transpose(0, 2, 1) @ X @ P for X in (M, N))
@@ -444,35 +475,37 @@ class MotionProblem:
             else:
                 N = N + point.motion.curvature(states.reshape(k, 3, n))
             states = (states[:, None] @ P)[:, 0]
-        limits = np.zeros((self.size, self.size))
+        limits = np.zeros((problem.size, problem.size))
         if "effort_rate" in given:
-            limits += self._of_rates(point, given["effort_rate"])
-        self._add_dense(point, limits, given)
+            limits += self._of_rates(given["effort_rate"])
+        self._add_dense(limits, given)
         if task.free and "duration" in given:
             limits[-1, -1] += given["duration"][0, 0]
-        whole = self._assembled(point, M + N, jerk) + limits
+        whole = self._assembled(M + N, jerk) + limits
         if task.free:
-            self._add_time(point, whole, states, slopes)
-        return whole, lambda: self._assembled(point, M, jerk) + limits
+            self._add_time(whole, states, slopes)
+        return whole, lambda: self._assembled(M, jerk) + limits
 
-    def _twice(self, point: Point, vector: Array) -> Array:
+    def _twice(self, vector: Array) -> Array:
         """Return second derivatives of vector . tau along (u, qd, qdd), (k, 3 nv, 3 nv)."""
-        n, k = self.task.model.nv, len(self.s)
+        problem, point = self.problem, self.point
+        n, k = problem.task.model.nv, len(problem.s)
         motion = point.motion
         if isinstance(motion, LoopMotion):  # all at once, see `hessian`
             return np.zeros((k, 3 * n, 3 * n))
-        d = inverse_dynamics_second_derivatives(self.task.model, motion.q, motion.qd, motion.qdd, vector)
+        d = inverse_dynamics_second_derivatives(problem.task.model, motion.q, motion.qd, motion.qdd, vector)
         N = np.zeros((k, 3 * n, 3 * n))
         a, b, c = slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)
         N[:, a, a], N[:, b, b], N[:, a, b], N[:, a, c] = d.dq_dq, d.dqd_dqd, d.dq_dqd, d.dq_dqdd
         N[:, b, a], N[:, c, a] = d.dq_dqd.transpose(0, 2, 1), d.dq_dqdd.transpose(0, 2, 1)
         return N
 
-    def _assembled(self, point: Point, M: Array, jerk: Array | None) -> Array:
+    def _assembled(self, M: Array, jerk: Array | None) -> Array:
         """Return the Hessian along the variables for that along (x, xd, xdd) at each point, and of jerk."""
-        n, k, A, T = self.task.width, len(self.s), self.free, point.duration
+        problem, point = self.problem, self.point
+        n, k, A, T = problem.task.width, len(problem.s), problem.free, point.duration
         M = M.reshape(k, 3, n, 3, n)
-        steps = [self.reduced[d] / T**d for d in range(4)]
+        steps = [problem.reduced[d] / T**d for d in range(4)]
         H, along = np.zeros((A, n * n * A)), np.stack(steps[:3], axis=1)
         for d in range(3):
             rows = M[:, d].transpose(0, 1, 3, 2).reshape(k, n * n, 3) @ along
@@ -481,11 +514,11 @@ class MotionProblem:
         if jerk is not None and jerk.any():
             part = np.einsum("ka,ki,kb->iab", steps[3], jerk, steps[3])
             H[:, np.arange(n), :, np.arange(n)] += part
-        result = np.zeros((self.size, self.size))
+        result = np.zeros((problem.size, problem.size))
         m = A * n
         result[:m, :m] = H.reshape(m, m)
-        if self.task.free:
-            rate = self._along_time(point)
+        if problem.task.free:
+            rate = self.first.along_time()
             z = rate[:3].transpose(1, 0, 2).reshape(k, 3 * n)
             back = (M.reshape(k, 3 * n, 3 * n) @ z[..., None])[..., 0]
             rows = back.reshape(k, 3, n).transpose(1, 0, 2)
@@ -498,28 +531,30 @@ class MotionProblem:
             result[-1, -1] = corner
         return result
 
-    def _of_rates(self, point: Point, stiffness: Array) -> Array:
+    def _of_rates(self, stiffness: Array) -> Array:
         """Return the part of the Hessian that limits of effort rates give, without second derivatives."""
-        k, T = len(self.s), point.duration
+        problem, point = self.problem, self.point
+        k, T = len(problem.s), point.duration
         D = point.dynamics if point.chart is None else point.dynamics @ point.chart
-        steps = np.stack([self.reduced[d] / T**d for d in range(3)])  # (3, k, A)
+        steps = np.stack([problem.reduced[d] / T**d for d in range(3)])  # (3, k, A)
         rows = np.einsum("kidj,dka->kiaj", D.reshape(k, D.shape[1], 3, -1), steps).reshape(k, D.shape[1], -1)
-        if self.task.free:
-            z = self._along_time(point)[:3].transpose(1, 0, 2).reshape(k, -1, 1)
+        if problem.task.free:
+            z = self.first.along_time()[:3].transpose(1, 0, 2).reshape(k, -1, 1)
             rows = np.concatenate([rows, D @ z], axis=-1)
-        rows = np.diff(rows, axis=0) / (T * np.diff(self.s)[:, None, None])
-        if self.task.free:
+        rows = np.diff(rows, axis=0) / (T * np.diff(problem.s)[:, None, None])
+        if problem.task.free:
             rows[..., -1] -= point.values["effort_rate"] / T
-        flat = (np.sqrt(stiffness)[..., None] * rows).reshape(-1, self.size)
+        flat = (np.sqrt(stiffness)[..., None] * rows).reshape(-1, problem.size)
         return np.asarray(flat.T @ flat)
 
-    def _add_dense(self, point: Point, H: Array, stiffness: Mapping[str, Array]) -> None:
+    def _add_dense(self, H: Array, stiffness: Mapping[str, Array]) -> None:
         """Add the part of the Hessian that limits of what is linear in the variables give, coordinate by coordinate."""
-        n, T, m = self.task.width, point.duration, self.free * self.task.width
-        for kind, order in self._along_kinds():
-            steps, stiff = self.dense[order] / T**order, stiffness[kind]
-            if self.task.free:
-                rate = self._dense_along_time(point, kind, order)
+        problem, point = self.problem, self.point
+        n, T, m = problem.task.width, point.duration, problem.free * problem.task.width
+        for kind, order in problem.along_kinds():
+            steps, stiff = problem.dense[order] / T**order, stiffness[kind]
+            if problem.task.free:
+                rate = self.first.dense_along_time(kind, order)
                 column = (steps.T @ (stiff * rate)).ravel()
                 H[:m, -1] += column
                 H[-1, :m] += column
@@ -527,35 +562,36 @@ class MotionProblem:
             for i in np.flatnonzero(stiff.any(axis=0)):
                 H[i:m:n, i:m:n] += (steps.T * stiff[:, i]) @ steps
 
-    def _add_time(self, point: Point, H: Array, states: Array, slopes: Mapping[str, Array]) -> None:
+    def _add_time(self, H: Array, states: Array, slopes: Mapping[str, Array]) -> None:
         """Add what the duration bends: rates are quotients by its powers, and the cost is an integral over it."""
-        n, k, T, m = self.task.width, len(self.s), point.duration, self.free * self.task.width
+        problem, point = self.problem, self.point
+        n, k, T, m = problem.task.width, len(problem.s), point.duration, problem.free * problem.task.width
         path = np.zeros((4, k, n))
         path[:3] = states.reshape(k, 3, n).transpose(1, 0, 2)
         path[3] = slopes.get("jerk", 0.0)
         order = np.arange(4.0)[:, None, None]
         per = path / T**order
-        column = -(self.reduced.transpose(0, 2, 1) @ (order * per)).sum(axis=0).ravel() / T
-        rate = self.table @ self.rate
+        column = -(problem.reduced.transpose(0, 2, 1) @ (order * per)).sum(axis=0).ravel() / T
+        rate = problem.table @ problem.rate
         bend = order * (order + 1.0) * point.path / T**2 - 2.0 * order * rate / T ** (order + 1.0)
         corner = float((path * bend).sum())
-        for kind, d in self._along_kinds():
+        for kind, d in problem.along_kinds():
             if d == 0:
                 continue
             per_order = slopes[kind] / T**d
-            column -= d / T * (self.dense[d].T @ per_order).ravel()
+            column -= d / T * (problem.dense[d].T @ per_order).ravel()
             corner += float(
                 (slopes[kind] * (d * (d + 1.0) * point.values[kind] / T**2)).sum()
-                - (2.0 * d / T * per_order * self.dense_rate[d]).sum()
+                - (2.0 * d / T * per_order * problem.dense_rate[d]).sum()
             )
-        per_time = self.w[:, None] / self.unit
-        cost = self._along(point, {kind: per_time * x for kind, x in self._cost_slopes(point).items()})
+        per_time = problem.w[:, None] / problem.unit
+        cost = self.first.along({kind: per_time * x for kind, x in self.first.cost_slopes().items()})
         column += cost[:m]
         corner += 2.0 * float(cost[-1])
         if "effort_rate" in slopes:  # their quotient by the duration, to first order in each factor
             corner += 2.0 * float((slopes["effort_rate"] * point.values["effort_rate"]).sum()) / T**2
             spread = {"effort_rate": -slopes["effort_rate"] / T}
-            mixed = self._along(point, spread)
+            mixed = self.first.along(spread)
             mixed[-1] -= float((spread["effort_rate"] * point.values["effort_rate"]).sum()) / -T
             column += mixed[:m]
             corner += 2.0 * mixed[-1]
