@@ -109,7 +109,7 @@ def test_gains_payload_and_gravity_change_in_motion_and_it_goes_on(mode, change)
     change = {**change, "payload_frame": "panda_link7"} if change is PAYLOAD else change
     physics = {"payload": ("panda_link7", 0.5, (0.0, 0.0, 0.05))} if "payload_mass" in change else {}
     loop = moving(arm, mode, 500.0, 1.0, rng, 0.5, **physics)
-    last, goal = loop.record(-1), loop.core.player._pieces[0].position[-1]
+    last, goal = loop.record(-1), loop.core.player.pieces[0].position[-1]
     loop.core = loop.core.with_options(options(mode=mode, **change))
     judge(arm, loop, (np.abs(last.qd) / arm.speed).max(), 3.0)
     assert np.abs(loop.record(-1).desired[-1] - goal).max() < 1e-6

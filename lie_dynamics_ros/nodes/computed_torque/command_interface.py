@@ -142,12 +142,12 @@ class CommandInterface:
     def aim(self, frame: str, pose: Array, stamp: int = 0) -> None:
         """Take in a target pose (4, 4) of the tool, in a frame, of a time [ns], 0 for now; raises MessageError."""
         last = self._require_tool("a target pose")
-        self._parts.tool.aim(frame, pose, stamp or last)
+        self._parts.tool.targets.aim(frame, pose, stamp or last)
 
     def drive(self, frame: str, twist: Array, stamp: int = 0) -> None:
         """Take in a target twist (6,) of the tool, in the axes of a frame, of a time [ns]; raises MessageError."""
         last = self._require_tool("a target twist")
-        self._parts.tool.drive(frame, twist, stamp or last, last)
+        self._parts.tool.targets.drive(frame, twist, stamp or last, last)
 
     def _require_tool(self, what: str) -> int:
         p, s, mode = self._parts, self._parts.state, self._parts.options.mode

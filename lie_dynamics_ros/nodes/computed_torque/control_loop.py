@@ -19,7 +19,7 @@ from .parts import PATH_MODES, ControllerParts
 from .review import AnswerReview
 from .stopping import AT_REST
 from .tool.tool_options import TOOL_MODES
-from .trajectories.trajectory_piece import Desired
+from .trajectories.trajectory_piece import Desired, Halt
 from .trajectories.trajectory_player import TrajectoryPlayer
 
 BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
@@ -129,7 +129,7 @@ class ControlLoop:
             player.stay(state.position)
         player.judged = p.judge
         pace = options.speed_scaling * s.pace
-        if clock.wanted != pace and not (pace and player.halting):
+        if clock.wanted != pace and not (pace and any(isinstance(piece, Halt) for piece in player.pieces)):
             clock.follow(pace, options.speed_scaling_time)
         desired = player.at(stamp, p.judge)
         if not player.moving:

@@ -21,7 +21,7 @@ from ...core.joint_points import JointPoints
 from ...core.mechanism import MechanismParameters
 from ...core.parameters import Setting, with_default
 from ...lie_dynamics import LieDynamicsError, Model
-from ...lie_dynamics.control.kernels.signals import LARGEST
+from ...lie_dynamics.control.kernels.signals import GOOD, LARGEST, check_state
 from ...lie_dynamics.lie import se3
 from ...ros.inputs.joint_states import IMPLAUSIBLE
 from ...ros.inputs.robot_inputs import RobotInputs, VelocityParameters
@@ -100,6 +100,27 @@ class CallState:
     last: int = 0
     output: ControlOutput | None = None
     implausible: int = 0
+
+    def stamp(self, time: float) -> int:
+        """Return the time stamp [ns] of a state at a time [s] that must go on."""
+        if not self.last:
+            self.origin = _number(time, "time")
+        stamp = self.on_clock(time, "time")
+        if stamp <= self.last:
+            last = self.origin + (self.last - BEGIN) * 1e-9
+            raise MessageError(
+                "time", f"time: expected more than {last:.9g} s, got {time:.9g} s; reset() begins afresh"
+            )
+        return stamp
+
+    def on_clock(self, time: float, name: str) -> int:
+        """Return the stamp of a time [s] that has a name in messages."""
+        since = _number(time, name) - self.origin
+        if abs(since) > CLOCK_RANGE:
+            raise MessageError(
+                "time", f"{name}: expected within {CLOCK_RANGE:g} s of the first state, got {time:.9g} s"
+            )
+        return BEGIN + round(since * 1e9)
 
 
 class Controller:
@@ -236,9 +257,8 @@ class Controller:
             A wrong shape, a position that is not finite, an infinite velocity, or a time that does not go on; or not
             even gravity compensation is finite.
         """
-        stamp, calls = self._stamp(time), self._calls
-        message, inputs, core = self._message, self._inputs, self._core
-        names = self.measured_joints
+        calls, message, inputs, core = self._calls, self._message, self._inputs, self._core
+        stamp, names = calls.stamp(time), inputs.measured
         message.position = _array(position, "position", (len(names),), names)
         message.velocity = () if velocity is None else _array(velocity, "velocity", (len(names),), names)
         inputs.acceleration = core.acceleration
@@ -251,11 +271,12 @@ class Controller:
             return replace(calls.output, effort=calls.output.effort.copy())
         answer = core.answer(state)
         calls.last, desired = stamp, answer.desired
-        calls.output = ControlOutput(
-            np.array(answer.effort), answer.phase, answer.reason, answer.mode,
-            np.array(inputs.as_told(desired.position)), np.array(desired.velocity),
+        others = (
+            answer.phase, answer.reason, answer.mode, np.array(inputs.as_told(desired.position)),
+            np.array(desired.velocity),
         )  # fmt: skip
-        return replace(calls.output, effort=calls.output.effort.copy())
+        calls.output = ControlOutput(np.array(answer.effort), *others)
+        return ControlOutput(np.array(answer.effort), *others)
 
     def follow(
         self,
@@ -295,7 +316,7 @@ class Controller:
         q = _array(positions, "positions", shape, names)
         qd = None if velocities is None else _array(velocities, "velocities", shape, names)
         qdd = None if accelerations is None else _array(accelerations, "accelerations", shape, names)
-        begin = 0 if start is None else self._on_clock(start, "start")
+        begin = 0 if start is None else self._calls.on_clock(start, "start")
         self._core.follow(JointPoints(np.arange(len(names)), t, q, qd, qdd), begin)
         return self._core.note
 
@@ -375,27 +396,6 @@ class Controller:
     def _use(self, core: ComputedTorqueCore) -> None:
         self._core, inputs, values = core, self._inputs, self._values
         inputs.velocity_source, inputs.velocities.time = values["velocity_source"], values["velocity_filter_time"]
-
-    def _stamp(self, time: float) -> int:
-        """Return the time stamp [ns] of a state at a time [s] that must go on."""
-        calls = self._calls
-        if not calls.last:
-            calls.origin = _number(time, "time")
-        stamp = self._on_clock(time, "time")
-        if stamp <= calls.last:
-            last = calls.origin + (calls.last - BEGIN) * 1e-9
-            raise MessageError(
-                "time", f"time: expected more than {last:.9g} s, got {time:.9g} s; reset() begins afresh"
-            )
-        return stamp
-
-    def _on_clock(self, time: float, name: str) -> int:
-        since = _number(time, name) - self._calls.origin
-        if abs(since) > CLOCK_RANGE:
-            raise MessageError(
-                "time", f"{name}: expected within {CLOCK_RANGE:g} s of the first state, got {time:.9g} s"
-            )
-        return BEGIN + round(since * 1e9)
 
 
 def has_loops(description: str, values: Mapping[str, Any]) -> bool:
@@ -495,6 +495,8 @@ def _array(values: npt.ArrayLike, name: str, shape: tuple[int, ...], names: tupl
         found = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise MessageError("malformed", f"{name}: expected an array of numbers, got {values!r:.100}") from None
+    if found.shape == shape and check_state(found, found) == GOOD:
+        return found
     if found.ndim != len(shape) or any(b not in (a, -1) for a, b in zip(found.shape, shape, strict=True)):
         text = ", ".join("k" if size < 0 else str(size) for size in shape) + ("," if len(shape) == 1 else "")
         raise MessageError("malformed", f"{name}: expected shape ({text}), got {found.shape}")

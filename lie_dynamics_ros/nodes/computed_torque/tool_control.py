@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +54,111 @@ HALF_TURN = 3.0
 """Angle beyond which the way back is not clear any more [rad]."""
 
 
+@dataclass(slots=True)
+class TargetState:
+    """Targets of the tool as they came last.
+
+    Attributes
+    ----------
+    pose : ndarray, shape (4, 4), or None
+        Where the tool is wanted at the last state.
+    new : tuple or None
+        Time [ns] and pose of a target that came since.
+    rates, change : ndarray, shape (6,)
+        Of the target, and how they change.
+    in_tool : bool
+        Whether these are in the axes of the tool.
+    stamp, since : int
+        Their stamp, and since when they count [ns].
+    """
+
+    pose: Array | None = None
+    new: tuple[int, Array] | None = None
+    rates: Array = field(default_factory=lambda: np.zeros(6))
+    change: Array = field(default_factory=lambda: np.zeros(6))
+    in_tool: bool = False
+    stamp: int = 0
+    since: int = 0
+
+
+class ToolTargets:
+    """Takes in targets of the tool's pose and twist.
+
+    Parameters
+    ----------
+    model : Model
+    frame : str
+        The tool.
+    timeout : float
+        After which twists count no more; 0 for never [s].
+    """
+
+    def __init__(self, model: Model, frame: str, timeout: float) -> None:
+        self._model, self._frame, self._timeout, self.state = model, frame, timeout, TargetState()
+
+    def aim(self, frame: str, pose: Array, stamp: int) -> None:
+        """Take in a target pose (4, 4) in a frame fixed to the base, of a time [ns]; raises MessageError."""
+        base = self._base(frame)
+        if base is None:
+            raise MessageError(
+                TARGETS, f"a target pose in frame {quoted(frame)}; expected one that is fixed to the robot's base"
+            )
+        if not np.abs(pose[:3, 3]).max() < FARTHEST:
+            raise MessageError(TARGETS, f"a target pose at {pose[:3, 3].tolist()}, out of anybody's reach")
+        self.state.new = stamp, base @ pose
+
+    def drive(self, frame: str, twist: Array, stamp: int, now: int) -> None:
+        """Take in a target twist (6,), of the tool's origin and in the axes of a frame; raises MessageError.
+
+        It counts from its stamp [ns], or from now where that lies ahead: a clock that is wrong keeps no tool moving.
+        """
+        if not (all_finite(twist) and np.abs(twist).max() < FARTHEST):
+            raise MessageError(TARGETS, f"a target twist of {twist.tolist()}; expected finite, moderate numbers")
+        base, s = self._base(frame), self.state
+        in_tool = base is None and frame.removeprefix("/") == self._frame
+        if base is None and not in_tool:
+            raise MessageError(
+                TARGETS,
+                f"a target twist in the axes of {quoted(frame)}; expected the tool {quoted(self._frame)}, or a frame "
+                "that is fixed to the robot's base",
+            )
+        rates = twist if base is None else np.concatenate([base[:3, :3] @ twist[:3], base[:3, :3] @ twist[3:]])
+        since = stamp - s.stamp
+        known = s.stamp and in_tool == s.in_tool and 0 < since <= (1e9 * self._timeout or since)
+        s.change = (rates - s.rates) / (since * 1e-9) if known else np.zeros(6)
+        s.rates, s.in_tool, s.stamp, s.since = rates, in_tool, stamp, min(stamp, now)
+
+    def _base(self, frame: str) -> Array | None:
+        """Return the pose of a frame that is fixed to the base, or None where it is no such frame."""
+        name = frame.removeprefix("/")
+        if not name:
+            return np.eye(4)
+        found = self._model.frame(name) if name in self._model.frames else None
+        return found.placement if found is not None and found.body < 0 else None
+
+    def update(self, reference: PoseReference, stamp: int, period: float) -> tuple[Array, Array]:
+        """Aim the desired pose at the target of a time [ns], ``period`` [s] later; return rates and their change."""
+        s, timeout = self.state, self._timeout
+        rates, change = s.rates, s.change
+        if timeout and stamp - s.since > 1e9 * timeout:
+            rates = change = np.zeros(6)
+        elif s.in_tool:
+            R = reference.pose[:3, :3]
+            rates, change = ((R @ x.reshape(2, 3, 1)).ravel() for x in (rates, change))
+        since, moved = period, bool(rates.any())
+        if s.new is not None:
+            begun, s.pose = s.new
+            since = min(max(0.0, (stamp - begun) * 1e-9), timeout or math.inf)
+            s.new, moved = None, True
+        if s.pose is not None and moved:
+            target = np.array(s.pose)
+            target[:3, :3] = so3.exp(since * rates[:3]) @ target[:3, :3]
+            target[:3, 3] += since * rates[3:]
+            s.pose = target
+            reference.aim(target)
+        return rates, change
+
+
 class ToolControl:
     """State and laws of modes operational_space and impedance.
 
@@ -74,6 +180,7 @@ class ToolControl:
 
     Attributes
     ----------
+    targets : ToolTargets
     frame, base : str
         The tool, and the link that poses are seen from.
     share, pace, damped : float, float, int
@@ -100,17 +207,14 @@ class ToolControl:
     ) -> None:
         options.check_model(model)
         self.model, self.options, self._limit = model, options, limit
-        self.frame = options.tool_link or usual
+        self.frame, self._numbers = options.tool_link or usual, options.axis_numbers
         frames = model.frames.items()  # a root link "world" is the world, and links fixed to it may lie elsewhere
         roots = (name for name, found in frames if found.body < 0 and np.array_equal(found.placement, np.eye(4)))
         self.base = next((name for name in roots if name != "world"), "world")
         self._axes: Literal["body", "world"] = "world" if options.tool_axes == AXES[0] else "body"
         self.reference: PoseReference | None = None
         self._posture = np.array(options.posture) if len(options.posture) > 1 else None  # None: the next position
-        self._target: Array | None = None  # where the tool is wanted at the last state
-        self._new: tuple[int, Array] | None = None  # a target that came since
-        self._rates, self._change = np.zeros(6), np.zeros(6)  # of the target, and how they change
-        self._in_tool, self._told, self._since = False, 0, 0  # their axes, their stamp, since when they count [ns]
+        self.targets = ToolTargets(model, self.frame, options.target_timeout)
         self._task: TaskTorque | None = None  # of the last answer
         self._anew = False  # whether the desired pose is to go on from where the tool is
         self._speed = USED_SPEED * fastest
@@ -129,9 +233,8 @@ class ToolControl:
         """
         if other.frame != self.frame or other.reference is None:
             return False
-        self.reference, self._target, self._new = copy.deepcopy(other.reference), other._target, other._new
-        self._rates, self._change, self._in_tool = other._rates, other._change, other._in_tool
-        self._told, self._since, self._anew = other._told, other._since, not same_mode
+        self.reference, self.targets.state = copy.deepcopy(other.reference), replace(other.targets.state)
+        self._anew = not same_mode
         self.rate, self.acceleration = other.rate, other.acceleration
         self.reference.set_limits(self.options.speed, self.options.acceleration)
         if same_mode and len(self.options.posture) == len(other.options.posture) == 1:
@@ -154,8 +257,7 @@ class ToolControl:
 
     def rest(self) -> None:
         """Forget targets and come to rest."""
-        self._target = self._new = None
-        self._rates, self._change, self._told, self._since = np.zeros(6), np.zeros(6), 0, 0
+        self.targets.state = TargetState(in_tool=self.targets.state.in_tool)
         if self.reference is not None:
             self.reference.aim(None)
 
@@ -163,48 +265,6 @@ class ToolControl:
     def moving(self) -> bool:
         """Whether the desired pose moves."""
         return self.reference is not None and self.reference.moving
-
-    # Targets.
-
-    def aim(self, frame: str, pose: Array, stamp: int) -> None:
-        """Take in a target pose (4, 4) in a frame fixed to the base, of a time [ns]; raises MessageError."""
-        base = self._base(frame)
-        if base is None:
-            raise MessageError(
-                TARGETS, f"a target pose in frame {quoted(frame)}; expected one that is fixed to the robot's base"
-            )
-        if not np.abs(pose[:3, 3]).max() < FARTHEST:
-            raise MessageError(TARGETS, f"a target pose at {pose[:3, 3].tolist()}, out of anybody's reach")
-        self._new = stamp, base @ pose
-
-    def drive(self, frame: str, twist: Array, stamp: int, now: int) -> None:
-        """Take in a target twist (6,), of the tool's origin and in the axes of a frame; raises MessageError.
-
-        It counts from its stamp [ns], or from now where that lies ahead: a clock that is wrong keeps no tool moving.
-        """
-        if not (all_finite(twist) and np.abs(twist).max() < FARTHEST):
-            raise MessageError(TARGETS, f"a target twist of {twist.tolist()}; expected finite, moderate numbers")
-        base = self._base(frame)
-        in_tool = base is None and frame.removeprefix("/") == self.frame
-        if base is None and not in_tool:
-            raise MessageError(
-                TARGETS,
-                f"a target twist in the axes of {quoted(frame)}; expected the tool {quoted(self.frame)}, or a frame "
-                "that is fixed to the robot's base",
-            )
-        rates = twist if base is None else np.concatenate([base[:3, :3] @ twist[:3], base[:3, :3] @ twist[3:]])
-        since = stamp - self._told
-        known = self._told and in_tool == self._in_tool and 0 < since <= (1e9 * self.options.target_timeout or since)
-        self._change = (rates - self._rates) / (since * 1e-9) if known else np.zeros(6)
-        self._rates, self._in_tool, self._told, self._since = rates, in_tool, stamp, min(stamp, now)
-
-    def _base(self, frame: str) -> Array | None:
-        """Return the pose of a frame that is fixed to the base, or None where it is no such frame."""
-        name = frame.removeprefix("/")
-        if not name:
-            return np.eye(4)
-        found = self.model.frame(name) if name in self.model.frames else None
-        return found.placement if found is not None and found.body < 0 else None
 
     def follow(self, stamp: int, period: float, q: Array) -> str:
         """Move the desired pose on to the time of a state [ns], ``period`` [s] after the one before.
@@ -219,67 +279,25 @@ class ToolControl:
             reference, pose = self.reference or self._start(q), frame_pose(self.model, q, self.frame)
             if self._anew:
                 reference.pose, self._anew = pose.copy(), False
-            self._advance(reference, pose, stamp, period)
+            rates, change = self.targets.update(reference, stamp, period)
+            patience = _patience(self.targets.state.pose, reference.pose, pose, rates, self._lead)
+            pace = min(self.pace, self.scaling, patience)
+            reference.advance(min(period, LONGEST_PERIOD), rates, change, pace)
         except LieDynamicsError as error:
             return f"the tool has no finite desired pose: {error}"
-        return self._violation(reference.pose, pose)
-
-    def _advance(self, reference: PoseReference, pose: Array, stamp: int, period: float) -> None:
-        timeout = self.options.target_timeout
-        rates, change = self._rates, self._change
-        if timeout and stamp - self._since > 1e9 * timeout:
-            rates = change = np.zeros(6)
-        elif self._in_tool:
-            R = reference.pose[:3, :3]
-            rates, change = ((R @ x.reshape(2, 3, 1)).ravel() for x in (rates, change))
-        since, moved = period, bool(rates.any())
-        if self._new is not None:
-            begun, self._target = self._new
-            since = min(max(0.0, (stamp - begun) * 1e-9), timeout or math.inf)
-            self._new, moved = None, True
-        if self._target is not None and moved:
-            target = np.array(self._target)
-            target[:3, :3] = so3.exp(since * rates[:3]) @ target[:3, :3]
-            target[:3, 3] += since * rates[3:]
-            self._target = target
-            reference.aim(target)
-        pace = min(self.pace, self.scaling, self._patience(reference.pose, pose, rates))
-        reference.advance(min(period, LONGEST_PERIOD), rates, change, pace)
-
-    def _patience(self, desired: Array, pose: Array, rates: Array) -> float:
-        """Return at what part of its speed the desired pose may move on: it waits for a tool that is left behind."""
-        target, away, turned = self._target, desired[:3, 3] - pose[:3, 3], _angle(desired, pose)
-        behind = max(math.sqrt(away @ away), turned)
-        if behind <= self._lead:
-            return 1.0
-        leads = self._leads(away, rates[3:] if target is None else target[:3, 3] - desired[:3, 3])
-        if not leads and turned > self._lead:
-            back = away @ away > self._lead**2  # ahead lies the way back to a tool that may be turned for want of reach
-            away = so3.log(desired[:3, :3] @ pose[:3, :3].T)
-            ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T)
-            leads = bool(away @ ahead > 0.0) if back else self._leads(away, ahead)
-        return max(0.0, 2.0 - behind / self._lead) if leads else 1.0
-
-    def _leads(self, away: Array, ahead: Array) -> bool:
-        """Return whether going on leads away from the tool, or, where that is far, not well nearer to it."""
-        square = away @ away
-        return bool(away @ ahead > (-NEARER * square if square > self._lead**2 else 0.0))
-
-    # The law.
-
-    def _violation(self, desired: Array, pose: Array) -> str:
-        limit = self._limit
-        away, turned = math.dist(pose[:3, 3], desired[:3, 3]), _angle(pose, desired)
-        if turned > min(limit / self.share if limit else HALF_TURN, HALF_TURN):  # the same moment with a softer spring
+        away, turned, limit = math.dist(pose[:3, 3], reference.pose[:3, 3]), _angle(pose, reference.pose), self._limit
+        if turned > min(limit or HALF_TURN, HALF_TURN):
             return f"tool {self.frame} is turned {turned:.3g} rad from its desired pose"
         if limit and away > limit:
             return f"tool {self.frame} is {away:.3g} m from its desired pose, farther than error_limit"
         return ""
 
+    # The law.
+
     def torque(self, mode: str, reference: PoseReference, q: Array, qd: Array, gains: Gains) -> TaskTorque:
         """Return the output of a mode at a reference, within no limits of joints; raises LieDynamicsError."""
         g, options, M = gains.tool, self.options, mass_matrix(self.model, q)
-        stiffness, ratio, _ = options.axis_numbers
+        stiffness, ratio, _ = self._numbers
         if self._posture is None:
             self._posture = np.array(q)
         posture = self._posture + self._turns.between(self._posture, q) if self._turns.any else self._posture
@@ -351,7 +369,7 @@ class ToolControl:
         turn = self.reference.pose[:3, :3] if self._axes == "world" else np.eye(3)
         yields = np.linalg.pinv(self._task.spring, hermitian=True)
         along = np.concatenate([np.diagonal(turn @ yields[k : k + 3, k : k + 3] @ turn.T) for k in (0, 3)])
-        return np.asarray(np.minimum(1.0, 1.0 / (self.options.axis_numbers[0] * along)))
+        return np.asarray(np.minimum(1.0, 1.0 / (self._numbers[0] * along)))
 
     def loop(self, mode: str, q: Array, gains: Gains) -> tuple[Array, Array]:
         """Return Kp and Kd (n, n) of the loop around a pose at rest."""
@@ -379,3 +397,24 @@ def _metric(tool: TaskTorque) -> Array:
 def _angle(a: Array, b: Array) -> float:
     """Return the angle between two poses [rad]."""
     return math.acos(max(-1.0, min(1.0, 0.5 * (float((a[:3, :3] * b[:3, :3]).sum()) - 1.0))))
+
+
+def _patience(target: Array | None, desired: Array, pose: Array, rates: Array, lead: float) -> float:
+    """Return at what part of its speed the desired pose may move on: it waits for a tool that is left behind."""
+    away, turned = desired[:3, 3] - pose[:3, 3], _angle(desired, pose)
+    behind = max(math.sqrt(away @ away), turned)
+    if behind <= lead:
+        return 1.0
+    leads = _leads(away, rates[3:] if target is None else target[:3, 3] - desired[:3, 3], lead)
+    if not leads and turned > lead:
+        back = away @ away > lead**2  # ahead lies the way back to a tool that may be turned for want of reach
+        away = so3.log(desired[:3, :3] @ pose[:3, :3].T)
+        ahead = rates[:3] if target is None else so3.log(target[:3, :3] @ desired[:3, :3].T)
+        leads = bool(away @ ahead > 0.0) if back else _leads(away, ahead, lead)
+    return max(0.0, 2.0 - behind / lead) if leads else 1.0
+
+
+def _leads(away: Array, ahead: Array, lead: float) -> bool:
+    """Return whether going on leads away from the tool, or, where that is far, not well nearer to it."""
+    square = away @ away
+    return bool(away @ ahead > (-NEARER * square if square > lead**2 else 0.0))

@@ -80,6 +80,10 @@ class TrajectoryPlayer:
     Attributes
     ----------
     jump : float
+    desired : Desired
+        The motion desired last, as fast as it would be if the clock ran with time; never changed in place.
+    pieces : list
+        Trajectories under way, each on the joints that it owns.
     judged : object
         What trajectories are checked by now; one that waits is checked again where that is another object by then.
     dropped : list of tuple
@@ -101,60 +105,49 @@ class TrajectoryPlayer:
         self.dropped: list[tuple[int, JointPoints, str]] = []
         self.begun: list[Piece] = []
         self.clock = clock or PathClock()
-        self._turns = turns or Turns(np.zeros(len(position), dtype=bool))
-        self._names = names or [f"number {k}" for k in range(len(position))]
-        self._pieces: list[Piece | Halt] = []
+        self.turns = turns or Turns(np.zeros(len(position), dtype=bool))
+        self.names = names or [f"number {k}" for k in range(len(position))]
+        self.pieces: list[Piece | Halt] = []
         self._waiting: list[_Waiting] = []
-        self._zero = np.zeros(len(position))
-        self._held: tuple[list[Piece | Halt], int, Array] = [], 0, self._zero  # pieces, end on the clock, velocity
-        self._last: Desired  # on the clock; never changed, as it may have been handed out
-        self.stay(position)
+        zero = self._zero = np.zeros(len(position))
+        self._held: tuple[list[Piece | Halt], int, Array] = [], 0, zero  # pieces, end on the clock, velocity
+        self.desired = Desired(np.array(position), zero, zero, zero)
 
     def stay(self, position: Array) -> None:
         """Forget all trajectories and stay at a position."""
-        self._pieces.clear()
+        self.pieces.clear()
         self._waiting.clear()
         zero = self._zero
-        self._last = Desired(np.array(position), zero, zero, zero)
+        self.desired = Desired(np.array(position), zero, zero, zero)
 
     def slow_down(self, stamp: int, now: Desired, points: JointPoints) -> None:
         """Forget all trajectories, and come to rest at one point from a motion that none led to, at a time [ns]."""
         self.stay(now.position)
-        self._last = now
-        self._pieces.append(Piece(self.clock.at(stamp), points, now))
+        self.desired = now
+        self.pieces.append(Piece(self.clock.at(stamp), points, now))
 
     def halt(self, stamp: int, brake: Brake = in_place, points: JointPoints | None = None) -> None:
         """Come to rest along the paths under way at a time [ns], forget what waits; of one trajectory, or of all."""
         now, time = self.at(stamp), self.clock.at(stamp)
         self._waiting = [w for w in self._waiting if points is not None and w.points is not points]
-        for k, piece in enumerate(self._pieces):
+        for k, piece in enumerate(self.pieces):
             if isinstance(piece, Piece) and (points is None or piece.points is points):
-                self._pieces[k] = brake(piece, time, now, self.clock.rate)
+                self.pieces[k] = brake(piece, time, now, self.clock.rate)
                 self.clock.wanted = self.clock.wanted and self.clock.rate  # for which the way to rest was made
 
     @property
     def count(self) -> int:
         """Number of trajectories under way or waiting."""
-        return len(self._waiting) + len(self._pieces)
+        return len(self._waiting) + len(self.pieces)
 
     @property
     def moving(self) -> bool:
         """Whether a trajectory is under way."""
-        return bool(self._pieces)
-
-    @property
-    def halting(self) -> bool:
-        """Whether something comes to rest; meanwhile the clock should keep its rate, or go to 0."""
-        return any(isinstance(piece, Halt) for piece in self._pieces)
-
-    @property
-    def desired(self) -> Desired:
-        """The motion desired last, as fast as it would be if the clock ran with time."""
-        return self._last
+        return bool(self.pieces)
 
     def holds(self, points: JointPoints | None) -> bool:
         """Return whether a trajectory is under way or waits."""
-        return any(x.points is points for x in (*self._pieces, *self._waiting))
+        return any(x.points is points for x in (*self.pieces, *self._waiting))
 
     def add(
         self,
@@ -177,20 +170,20 @@ class TrajectoryPlayer:
         """
         start, now = self.clock.shown(start), self.clock.shown(now)
         if queue:
-            ends = [piece.end for piece in self._pieces] + [waiting.end for waiting in self._waiting]
+            ends = [piece.end for piece in self.pieces] + [waiting.end for waiting in self._waiting]
             start = max([start, *ends])
         new = _Waiting(start, points, self.judged)
         if new.end < now or start < new.end == now:
             raise PastError
         if start > now:
             if whole:
-                judge(Piece(start, points, None), self._last, True)
+                judge(Piece(start, points, None), self.desired, True)
             piece = None
         else:
             self._run(now, judge)
-            if not self._pieces:
+            if not self.pieces:
                 new.start += lead
-            piece = self._piece(new, max(now, new.start), self._last, judge, whole)
+            piece = _begun(self, new, max(now, new.start), judge, whole)
         if not queue:  # what would begin later on these joints is replaced
             self._waiting = [
                 w for w in self._waiting if w.start < start or not np.isin(w.points.joints, points.joints).all()
@@ -199,47 +192,7 @@ class TrajectoryPlayer:
             self._waiting.append(new)
             self._waiting.sort(key=lambda waiting: waiting.start)
         else:
-            self._take(piece)
-
-    def _piece(self, new: _Waiting, now: int, desired: Desired, judge: Judge, whole: bool) -> Piece:
-        """Make the piece of a trajectory that begins now, from the motion desired; raises MessageError."""
-        points, start = new.points, new.start
-        if points.times[0] == 0.0:
-            begin = self._turns.near(points, desired.position).position[0]
-            distance = np.abs(begin - desired.position[points.joints])
-            if (distance > self.jump).any():
-                worst = int(np.argmax(distance))
-                raise FarError(
-                    TRAJECTORIES,
-                    f"a trajectory that starts {distance[worst]:.3g} rad or m from the desired position of joint "
-                    f"{self._names[int(points.joints[worst])]}; start_tolerance is {self.jump:g}",
-                )
-        if start < now:
-            # Late: points that are past are left out, and the first of the others is reached at its own time.
-            late = (now - start) * 1e-9
-            points = points.after(late)
-            if not len(points.times):
-                raise PastError
-            start = now
-        points = self._turns.near(points, desired.position)
-        for blend in BLENDS:
-            piece = Piece(start, points, desired, blend)
-            piece.points = new.points
-            try:
-                judge(piece, desired, whole)
-            except MessageError:
-                if not piece.stretches or blend == BLENDS[-1]:
-                    raise
-            else:
-                break
-        return piece
-
-    def _take(self, piece: Piece) -> None:
-        for other in self._pieces:
-            other.owned &= ~np.isin(other.joints, piece.joints)
-        self._pieces = [other for other in self._pieces if other.owned.any()]
-        self._pieces.append(piece)
-        self.begun.append(piece)
+            _take(self, piece)
 
     def at(self, stamp: int, judge: Judge = accept) -> Desired:
         """Return the motion desired at a time [ns]; times must not fall. What waited and is refused is dropped.
@@ -247,14 +200,15 @@ class TrajectoryPlayer:
         The arrays are not to be changed.
         """
         self._run(self.clock.at(stamp), judge)
-        return self._paced(self.clock, self._last)
+        return _paced(self.clock, self.desired) if self.pieces else self.desired
 
     def ahead(self, stamp: int) -> Desired:
         """Return what will be desired at a time [ns], not before that of `at`, by the trajectories now under way."""
         if self.clock.steady:
-            return self._written(self.clock.shown(stamp))
+            return _written(self, self.clock.shown(stamp))
         clock = copy.copy(self.clock)
-        return self._paced(clock, self._written(clock.at(stamp)))
+        now = _written(self, clock.at(stamp))
+        return _paced(clock, now) if self.pieces else now
 
     def during(self, begin: int, end: int) -> Desired:
         """Return what will be desired in the middle of some time [ns], as `ahead`, with the mean acceleration.
@@ -265,43 +219,85 @@ class TrajectoryPlayer:
         middle, last = self.ahead((begin + end) // 2), self.ahead(end)
         shown, until = self.clock.shown(begin), self.clock.shown(end)
         pieces, since, velocity = self._held
-        if not self.clock.steady or pieces != self._pieces or abs(since - shown) > (end - begin) // 4:
+        if not self.clock.steady or pieces != self.pieces or abs(since - shown) > (end - begin) // 4:
             since, velocity = shown, self.ahead(begin).velocity
-        self._held = self._pieces.copy(), until, last.velocity
+        self._held = self.pieces.copy(), until, last.velocity
         return middle._replace(acceleration=(last.velocity - velocity) / ((until - since) * 1e-9))
-
-    def _paced(self, clock: PathClock, now: Desired) -> Desired:
-        """Return a motion on a clock as it is in time."""
-        if clock.steady or not self._pieces:
-            return now
-        rate, slope = clock.rate, clock.slope
-        return now._replace(
-            velocity=rate * now.velocity, acceleration=rate**2 * now.acceleration + slope * now.velocity
-        )  # fmt: skip
 
     def _run(self, time: int, judge: Judge = accept) -> None:
         """Go on to a time on the clock [ns]."""
         while self._waiting and self._waiting[0].start <= time:
             waiting = self._waiting.pop(0)
-            self._last = self._written(waiting.start)
+            self.desired = _written(self, waiting.start)
             whole = waiting.judged is not self.judged or len(waiting.points.joints) < len(self._zero)
             try:
-                self._take(self._piece(waiting, waiting.start, self._last, judge, whole))
+                _take(self, _begun(self, waiting, waiting.start, judge, whole))
             except MessageError as error:
                 reason = f"a trajectory that waited cannot begin: {error}"
                 self.dropped.append((waiting.start, waiting.points, reason))
-        if self._pieces:
-            for piece in self._pieces if self.clock.rate == 0.0 else ():
+        if self.pieces:
+            for piece in self.pieces if self.clock.rate == 0.0 else ():
                 if isinstance(piece, Halt):
                     piece.rest(time)
-            self._last = self._written(time)
-            if any(time >= piece.end for piece in self._pieces):
-                self._pieces = [piece for piece in self._pieces if time < piece.end]
+            self.desired = _written(self, time)
+            if any(time >= piece.end for piece in self.pieces):
+                self.pieces = [piece for piece in self.pieces if time < piece.end]
 
-    def _written(self, time: int) -> Desired:
-        """Return the motion at a time on the clock [ns]."""
-        last = self._last
-        desired = Desired(last.position.copy(), last.velocity.copy(), last.acceleration.copy(), last.effort.copy())
-        for piece in self._pieces:
-            piece.write(time, desired)
-        return desired
+
+def _begun(player: TrajectoryPlayer, new: _Waiting, now: int, judge: Judge, whole: bool) -> Piece:
+    """Make the piece of a trajectory that begins now, from the motion desired; raises MessageError."""
+    points, start, desired = new.points, new.start, player.desired
+    if points.times[0] == 0.0:
+        begin = player.turns.near(points, desired.position).position[0]
+        distance = np.abs(begin - desired.position[points.joints])
+        if (distance > player.jump).any():
+            worst = int(np.argmax(distance))
+            raise FarError(
+                TRAJECTORIES,
+                f"a trajectory that starts {distance[worst]:.3g} rad or m from the desired position of joint "
+                f"{player.names[int(points.joints[worst])]}; start_tolerance is {player.jump:g}",
+            )
+    if start < now:
+        # Late: points that are past are left out, and the first of the others is reached at its own time.
+        late = (now - start) * 1e-9
+        points = points.after(late)
+        if not len(points.times):
+            raise PastError
+        start = now
+    points = player.turns.near(points, desired.position)
+    for blend in BLENDS:
+        piece = Piece(start, points, desired, blend)
+        piece.points = new.points
+        try:
+            judge(piece, desired, whole)
+        except MessageError:
+            if not piece.stretches or blend == BLENDS[-1]:
+                raise
+        else:
+            break
+    return piece
+
+
+def _take(player: TrajectoryPlayer, piece: Piece) -> None:
+    for other in player.pieces:
+        other.owned &= ~np.isin(other.joints, piece.joints)
+    player.pieces = [*(other for other in player.pieces if other.owned.any()), piece]
+    player.begun.append(piece)
+
+
+def _written(player: TrajectoryPlayer, time: int) -> Desired:
+    """Return the motion at a time on the clock [ns]."""
+    last = player.desired
+    desired = Desired(last.position.copy(), last.velocity.copy(), last.acceleration.copy(), last.effort.copy())
+    for piece in player.pieces:
+        piece.write(time, desired)
+    return desired
+
+
+def _paced(clock: PathClock, now: Desired) -> Desired:
+    """Return a motion on a clock as it is in time."""
+    if clock.steady:
+        return now
+    rate, slope = clock.rate, clock.slope
+    acceleration = rate**2 * now.acceleration + slope * now.velocity
+    return now._replace(velocity=rate * now.velocity, acceleration=acceleration)
