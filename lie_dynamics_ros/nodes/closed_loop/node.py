@@ -33,8 +33,7 @@ from ...ros.node.robot_node import RobotNode, RobotNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointMotions
-from ...ros.outputs.output import WrenchOutput
+from ...ros.outputs.output import EffortCommands, JointAccelerations, JointEfforts, JointMotions, WrenchOutput
 from ...ros.outputs.tracked_outputs import (
     TRAVEL_ACCURACY,
     Certainty,

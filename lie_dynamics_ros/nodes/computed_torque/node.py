@@ -26,15 +26,15 @@ from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.side_node import SideNode
 from ...ros.node.spinning import run
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import (
+from ...ros.outputs.output import (
     EffortCommands,
     JointEfforts,
     JointMotions,
     JointOutput,
     PointSetpoints,
+    StateReports,
     StateSetpoints,
 )
-from ...ros.outputs.output import StateReports
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
 from .answer import ControllerAnswer

@@ -24,8 +24,7 @@ from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import JointEfforts, JointOutput
-from ...ros.outputs.output import StateReports, WrenchOutput
+from ...ros.outputs.output import JointEfforts, JointOutput, StateReports, WrenchOutput
 from ...ros.wire import qos
 from .core import (
     ContactAnswer,

@@ -24,8 +24,15 @@ from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import EffortCommands, JointAccelerations, JointEfforts, JointOutput
-from ...ros.outputs.output import BaseAcceleration, StateReports, WrenchOutput
+from ...ros.outputs.output import (
+    BaseAcceleration,
+    EffortCommands,
+    JointAccelerations,
+    JointEfforts,
+    JointOutput,
+    StateReports,
+    WrenchOutput,
+)
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.compatibility import interfaces
 from .core import HybridAnswer, HybridDynamicsCore, HybridDynamicsOptions

@@ -21,8 +21,7 @@ from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
-from ...ros.outputs.output import StateReports, WrenchOutput
+from ...ros.outputs.output import EffortCommands, JointEfforts, JointOutput, StateReports, WrenchOutput
 from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.messages import first_point, read_rates
 from .core import EffortAnswer, InverseDynamicsCore, InverseDynamicsOptions

@@ -26,7 +26,7 @@ from ..inputs.state_stream import StreamParameters
 from ..model.model_loading import FramePrefix, ModelSourceParameters, load_base, load_friction, load_model
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
-from ..outputs.joint_outputs import EffortCommands, JointEfforts, JointOutput
+from ..outputs.output import EffortCommands, JointEfforts, JointOutput
 from ..wire import qos
 from ..wire.messages import wrench_to_array
 from .answering_node import AnsweringNode, AnswerParameters

@@ -1,7 +1,8 @@
-"""Topics that a node publishes, at the least cost: wrenches, base accelerations, reports among them."""
+"""Topics that a node publishes, at the least cost: numbers for each joint, wrenches, base accelerations, reports."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -11,8 +12,14 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import AccelStamped, WrenchStamped
+from numpy.typing import NDArray
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...core.arrays import Array
 from ..wire import qos
@@ -161,3 +168,212 @@ class StateReports:
                 value = array("d", value.tobytes()) if value.dtype == np.float64 else value.tolist()
             setattr(message, field.name, value)
         self._output.send(message)
+
+
+# The joints that effort controllers expect: their messages have no names, and one of another size deactivates them.
+
+PARAMETER = "joints"
+"""Parameter of ros2_control's controllers that names their joints; other names are ignored."""
+MOST_ASKED = 10
+"""Most subscribers that are asked; no robot has more controllers on one topic."""
+
+
+class ExpectedJoints:
+    """Asks the subscribers of a topic for their joints, once each, as far as they can be asked.
+
+    Parameters
+    ----------
+    node : Node
+    topic : str
+        Full name of a topic with a number for each joint.
+    """
+
+    def __init__(self, node: Node, topic: str) -> None:
+        self._node, self._topic = node, topic
+        self._asked: dict[str, tuple[Any, Any]] = {}  # client and answer to come, by subscriber
+        self._told: dict[str, tuple[str, ...]] = {}
+
+    def ask(self) -> None:
+        """Ask subscribers that are new, and forget those that have gone; to be called now and then."""
+        ends = self._node.get_subscriptions_info_by_topic(self._topic)[:MOST_ASKED]
+        names = {f"{end.node_namespace.rstrip('/')}/{end.node_name}" for end in ends}
+        for name in {*self._asked, *self._told} - names:
+            self._told.pop(name, None)
+            self._let_go(name)
+        for name in names - set(self._told):
+            client, future = self._asked.get(name) or (None, None)
+            if client is None:
+                client = self._node.create_client(GetParameters, f"{name}/get_parameters")
+            elif future is None and client.service_is_ready():
+                future = client.call_async(GetParameters.Request(names=[PARAMETER]))
+            elif future is not None and future.done():
+                self._told[name] = _names(future)
+                self._let_go(name)
+                continue
+            self._asked[name] = client, future
+
+    def _let_go(self, name: str) -> None:
+        client, _ = self._asked.pop(name, (None, None))
+        if client is not None:
+            self._node.destroy_client(client)
+
+    def problems(self, joints: Sequence[str]) -> tuple[str, ...]:
+        """Say which subscribers expect others than these joints, or another order."""
+        said = []
+        for name, expected in sorted(self._told.items()):
+            if not expected or expected == tuple(joints):
+                continue
+            same = sorted(expected) == sorted(joints)
+            what = "in another order" if same else f"where {len(joints)} are sent ({', '.join(joints)})"
+            said.append(
+                f"{name} expects efforts of {len(expected)} joints {what}: set the parameter joints to "
+                f"[{', '.join(expected)}]"
+            )
+        return tuple(said)
+
+
+def _names(future: Any) -> tuple[str, ...]:
+    """Return the joints in an answer; none where there are none."""
+    answer = None if future.exception() else future.result()
+    if answer is None or not answer.values or answer.values[0].type != ParameterType.PARAMETER_STRING_ARRAY:
+        return ()
+    return tuple(name for name in answer.values[0].string_array_value if name)
+
+
+class JointOutput(Output, ABC):
+    """A topic whose messages differ only in time stamp and numbers; subclasses say which they are.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+        Publishes only while it is active.
+    topic : str
+    """
+
+    TYPE: type
+    RUNS = 1
+    """Numbers for each joint."""
+
+    def __init__(self, node: Node, topic: str) -> None:
+        super().__init__(node, self.TYPE, topic)
+        self.joints: tuple[str, ...] = ()
+        self._order: NDArray[np.intp] | None = None
+        self._form = self._form_for([])
+
+    def set_joints(self, joints: Sequence[str], order: NDArray[np.intp] | None = None) -> None:
+        """Make the message for these joints; ``order`` has their places in what is published, None for the same."""
+        self.joints, self._order = tuple(joints), order
+        self._form = self._form_for(list(joints))
+
+    def _form_for(self, names: list[str]) -> SerializedForm:
+        return SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
+
+    def fill(self, *values: Array) -> None:
+        """Put numbers, each run in model order, into the message."""
+        for run, own in zip(self._form.numbers, values, strict=True):
+            run[:] = own if self._order is None else own[self._order]
+
+    @abstractmethod
+    def make(self, joints: list[str], *values: Sequence[float]) -> Any:
+        """Make a message that holds ``values``, each of them in the order of the joints."""
+
+
+class JointEfforts(JointOutput):
+    """Publishes efforts by name as a JointState whose position and velocity stay empty."""
+
+    TYPE = JointState
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
+        """Make a message."""
+        return JointState(name=joints, effort=values[0])
+
+    def publish(self, values: Array, stamp: Time) -> None:
+        """Publish efforts [N m or N], in model order, under the time stamp of the state they answer."""
+        self.fill(values)
+        self.send_serialized(self._form.stamped(stamp))
+
+
+class JointAccelerations(JointOutput):
+    """Publishes accelerations by name as a JointTrajectory with one point, the message that has a place for them."""
+
+    TYPE = JointTrajectory
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointTrajectory:
+        """Make a message."""
+        return JointTrajectory(joint_names=joints, points=[JointTrajectoryPoint(accelerations=values[0])])
+
+    def publish(self, values: Array, stamp: Time) -> None:
+        """Publish accelerations [rad/s^2 or m/s^2], in model order, under the stamp of their state."""
+        self.fill(values)
+        self.send_serialized(self._form.stamped(stamp))
+
+
+class JointMotions(JointOutput):
+    """Publishes positions and velocities, or errors of them, by name as a JointState whose effort stays empty."""
+
+    TYPE = JointState
+    RUNS = 2
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
+        """Make a message."""
+        return JointState(name=joints, position=values[0], velocity=values[1])
+
+    def publish(self, position: Array, velocity: Array, stamp: Time) -> None:
+        """Publish them [rad or m, and per s], in model order, under the stamp of their state."""
+        self.fill(position, velocity)
+        self.send_serialized(self._form.stamped(stamp))
+
+
+class StateSetpoints(JointOutput):
+    """Publishes what a driver is to follow by name, as a JointState."""
+
+    TYPE = JointState
+    RUNS = 3
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
+        """Make a message."""
+        return JointState(name=joints, position=values[0], velocity=values[1], effort=values[2])
+
+    def publish(self, position: Array, velocity: Array, _: Array, effort: Array, stamp: Time) -> None:
+        """Publish positions, velocities and efforts [rad, m, and per s, N m, N] under the stamp of their state."""
+        self.fill(position, velocity, effort)
+        self.send_serialized(self._form.stamped(stamp))
+
+
+class PointSetpoints(JointOutput):
+    """Publishes what a driver is to follow as a JointTrajectoryPoint, which has neither names nor a time stamp."""
+
+    TYPE = JointTrajectoryPoint
+    RUNS = 4
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> JointTrajectoryPoint:
+        """Make a message."""
+        return JointTrajectoryPoint(
+            positions=values[0], velocities=values[1], accelerations=values[2], effort=values[3]
+        )
+
+    def publish(self, position: Array, velocity: Array, acceleration: Array, effort: Array, _: Time) -> None:
+        """Publish positions, velocities, accelerations and efforts [rad, m, per s, per s^2, N m, N], in model order."""
+        self.fill(position, velocity, acceleration, effort)
+        self.send_serialized(self._form.unstamped())
+
+
+class EffortCommands(JointOutput):
+    """Publishes efforts as the bare array that effort controllers of ros2_control take."""
+
+    TYPE = Float64MultiArray
+
+    def __init__(self, node: Node, topic: str) -> None:
+        super().__init__(node, topic)
+        self.expected = ExpectedJoints(node, self._publisher.topic_name)
+
+    def make(self, joints: list[str], *values: Sequence[float]) -> Float64MultiArray:
+        """Make a message."""
+        size = len(joints)
+        layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=size, stride=size)])
+        return Float64MultiArray(layout=layout, data=values[0])
+
+    def publish(self, values: Array, _: Time | None = None) -> None:
+        """Publish efforts [N m or N], in model order; the message has no time stamp."""
+        self.fill(values)
+        self.send_serialized(self._form.unstamped())
