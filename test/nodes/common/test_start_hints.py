@@ -5,9 +5,11 @@ from driven import NODE_CLASSES
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from lie_dynamics_ros.nodes.parameters import WITHOUT_DESCRIPTION
+from lie_dynamics_ros.nodes.parameters import node_settings
 
-DESCRIBED = [kind for kind in NODE_CLASSES if kind not in WITHOUT_DESCRIPTION]
+DESCRIBED = [
+    kind for kind in NODE_CLASSES if any(one.name == "robot_description_timeout" for one in node_settings(kind))
+]
 
 
 @pytest.mark.parametrize("durability", ["VOLATILE", "TRANSIENT_LOCAL"])
