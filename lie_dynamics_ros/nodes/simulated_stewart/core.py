@@ -155,8 +155,8 @@ def specific_force(pose: Array, twist: Array, before: Array, step: float, gravit
 
 # Legs driven by actuators as they are: a platform that follows set points of its legs.
 
-SUBSTEP = 1e-3
-"""Longest step in time within one [s]."""
+SUBSTEP, OFFSET_SUBSTEP = 1e-3, 0.01
+"""Longest step in time within one [s]; of legs on offset joints, which take longer to follow."""
 LARGEST_SETPOINT = 1e6
 """Bound of set points, beyond all strokes and rates, below which sums and forces stay finite [m, m/s]."""
 MOST_WAITING = 10_000
@@ -205,6 +205,7 @@ class LegActuators:
     def __init__(self, platform: Platform, home: Array, options: ActuatorOptions) -> None:
         self._platform, self.options = platform, options
         offset = isinstance(platform, OffsetPlatform)
+        self._longest = OFFSET_SUBSTEP if offset else SUBSTEP
         self._tracker = OffsetTracker(platform, home) if offset else StewartTracker(platform, home)
         self.pose, self.twist = np.array(home), np.zeros(6)
         self.lengths, self.rates = platform.motor_positions(home), np.zeros(6)
@@ -222,7 +223,7 @@ class LegActuators:
     def advance(self, step: float) -> None:
         """Let some time pass [s]."""
         step = min(max(step, 0.0), LONGEST_STEP)
-        count = math.ceil(step / SUBSTEP - 1e-9)
+        count = math.ceil(step / self._longest - 1e-9)
         self.held = ""
         for _ in range(count):
             self._substep(step / count)

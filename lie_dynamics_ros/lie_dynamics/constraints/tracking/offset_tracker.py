@@ -12,6 +12,7 @@ from ...lie import se3, so3
 from ...stewart import OffsetPlatform
 from ...stewart.geometry import inverse_kinematics as ik
 from ...stewart.geometry.checks import N_LEGS
+from ...stewart.geometry.offset_platform import aligned
 from ...stewart.geometry.rotary_platform import PLACES_AHEAD, first_crossing
 from ...stewart.tracking.tracker import as_leg_covariance
 from ...tracking import TrackingStatus
@@ -59,6 +60,8 @@ class OffsetTracker:
             [[mechanism.model.joint(f"tilt_{leg}_{k}").q_slice.start for k in (1, 2)] for leg in range(1, N_LEGS + 1)]
         )
 
+        self._pivots = [mechanism.model.joint(f"pivot_{leg}").q_slice.start for leg in range(1, N_LEGS + 1)]
+
     def _tracker_at(self, q: Array, max_steps: int) -> ClosedLoopTracker:
         of = self._mechanism
         return ClosedLoopTracker(of.model, of.constraints, q, of.actuated, max_steps=max_steps)
@@ -90,11 +93,13 @@ class OffsetTracker:
     def jacobian_at(self, q: Array, lengths: Array) -> Array:
         """Return d(lengths)/d(twist), (6, 6), of twists "aligned" as in `StewartPlatform.jacobian`."""
         platform, frames = self.platform, self._mechanism.leg_frames
-        if platform.has_screws:
-            return platform.jacobian(self.pose_at(q), "aligned")
         (s1, s2), (c1, c2) = np.sin(q[self._hinges].T), np.cos(q[self._hinges].T)
         zero = np.zeros(6)
         towards = np.stack([zero, -s1, c1], axis=1)  # z turned about x: from the first axis to the second
+        if platform.has_screws:
+            T, above = self.pose_at(q), q[self._pivots]
+            back = _turned(self._mechanism.knuckle_frames, np.stack([zero, -np.sin(above), np.cos(above)], axis=1))
+            return aligned(platform.told(T, (_turned(frames, towards), back @ T[:3, :3].T))[1], T)
         along = np.stack([s2, -s1 * c2, c1 * c2], axis=1)  # z turned about x, then about y: along the leg
         feet = platform.points.base_points + platform.base_offsets[:, None] * _turned(frames, towards)
         units = _turned(frames, along)

@@ -201,12 +201,14 @@ class OffsetPlatform(Drawn):
         return A + a * found.n, on_platform + b * (found.m @ T[..., :3, :3]), found.good
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-    def _circles(self, T: Array, points: tuple[Array, Array] | None = None) -> _Circles:
+    def _circles(
+        self, T: Array, points: tuple[Array, Array] | None = None, start: tuple[Array, Array] | None = None
+    ) -> _Circles:
         A, on_platform = (self.points.base_points, self.points.platform_points) if points is None else points
         a, b = self.base_offsets[:, None], self.platform_offsets[:, None]
         B = ik.platform_arms(on_platform, T) + T[..., None, :3, 3]
         s, t = self.base_axes, ik.platform_arms(self.platform_axes, T)
-        n, m = _towards(s, B - A), _towards(t, A - B)
+        n, m = (_towards(s, B - A), _towards(t, A - B)) if start is None else start
         across_n, across_m = np.cross(s, n), np.cross(t, m)
         for _ in range(_ITERATIONS):
             w, v = B + b * m - A, A + a * n - B
@@ -234,9 +236,14 @@ class OffsetPlatform(Drawn):
         ways = ik.platform_arms(points.platform_points, T) + T[..., None, :3, 3] - points.base_points
         return np.asarray(ways + self.platform_offsets[:, None] * found.m - self.base_offsets[:, None] * found.n)
 
-    def told(self, T: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-        """Return lengths (..., 6), their Jacobian of body twists (..., 6, 6), and where they are (..., 6)."""
-        points, found = self.points, self._circles(T)
+    def told(
+        self, T: Array, start: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """Return lengths (..., 6), their Jacobian of body twists (..., 6, 6), and where they are (..., 6).
+
+        A start (..., 6, 3) twice, where it is known, is which way from first to second axes, on base and platform.
+        """
+        points, found = self.points, self._circles(T, None, start)
         C = points.base_points + self.base_offsets[:, None] * found.n
         R = T[..., :3, :3]
         D = points.platform_points + self.platform_offsets[:, None] * (found.m @ R)
@@ -300,16 +307,15 @@ class OffsetPlatform(Drawn):
         """Return d(lengths)/d(twist) as `StewartPlatform.jacobian`, (..., 4, 4) -> (..., 6, 6); errors as `feet`."""
         C, D = self.feet(pose)
         T = ik.as_pose(pose)
-        matrix = ik.jacobian(C, D, T, frame)
-        if self.has_screws:
-            rows = self.told(T)[1]
-            if frame == "spatial":
-                rows = rows @ se3.Ad(se3.inverse(T))
-            elif frame == "aligned":
-                back = np.swapaxes(T[..., :3, :3], -1, -2)
-                rows = np.concatenate([rows[..., :3] @ back, rows[..., 3:] @ back], axis=-1)
-            return np.asarray(rows)
-        return matrix
+        if not self.has_screws:
+            return ik.jacobian(C, D, T, frame)
+        ik.check_frame(frame)
+        rows = self.told(T)[1]
+        if frame == "spatial":
+            rows = rows @ se3.Ad(se3.inverse(T))
+        elif frame == "aligned":
+            rows = aligned(rows, T)
+        return np.asarray(rows)
 
     def leg_rates(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
         """Return the rates of the lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
@@ -403,6 +409,12 @@ class OffsetPlatform(Drawn):
             raise StewartError(f"pose has shape {np.shape(pose)}, expected (4, 4)")
         limits = self.points.leg_limits
         return StewartPlatform(C, D, limits, home_pose=self.points.home_pose, allow_singular=True)
+
+
+def aligned(rows: Array, T: Array) -> Array:
+    """Return Jacobians (..., 6, 6) of body twists as those of twists in the axes of {N}."""
+    back = np.swapaxes(T[..., :3, :3], -1, -2)
+    return np.concatenate([rows[..., :3] @ back, rows[..., 3:] @ back], axis=-1)
 
 
 class _Circles(NamedTuple):
