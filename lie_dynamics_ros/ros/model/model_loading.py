@@ -327,8 +327,8 @@ def load_model_with_loops(description: str, values: Mapping[str, Any], logger: L
         return load_model(description, values, logger)
     if kind == "MJCF" and not values["robot_description"].strip():
         raise ParameterError("robot_description: MJCF is taken from the parameter, not from the topic")
-    if values["base_link"] or any(values["locked_joints"]):
-        raise ParameterError(f"base_link and locked_joints are for URDF; expected none with {kind}")
+    if values["base_link"]:
+        raise ParameterError(f"base_link is for URDF; expected none with {kind}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if kind == "MJCF":
@@ -387,12 +387,25 @@ def load_mechanism(
     friction = load_friction(description, values, model)
     RobotOptions.from_values(values).with_payload(model)  # as it will be, where it is not held yet
     constraints = load_constraints(values["loops"], model, prefix, description, values["sdf_model"])
+    locks = held_joints(model, values) if format_of(description) != "URDF" else []
     model = model.with_joint_prefix(prefix)
+    if locks:
+        constraints = ConstraintSet(model, [*constraints.loops, *constraints.couplings, *locks])
     try:
         closed = format_of(description) == "SDF"
         return model, friction, TrackedMechanism.from_values(model, constraints, values, closed)
     except LieDynamicsError as error:
         raise ConfigurationError(f"the mechanism cannot be tracked: {error}") from error
+
+
+def held_joints(model: Model, values: Mapping[str, Any]) -> list[Coupling]:
+    """Return what holds `locked_joints` where the text is not URDF, whose reader welds them; raises ParameterError."""
+    prefix, found = values["joint_prefix"], []
+    for name, position in locked_positions(values).items():
+        if name not in model.joint_names or model.joint(name).type.nq != 1:
+            raise ParameterError(f"locked_joints: joints of one coordinate are expected, got {quoted(name)}")
+        found.append(Coupling({prefix + name: 1.0}, position, f"{prefix}{name} locked"))
+    return found
 
 
 def load_constraints(

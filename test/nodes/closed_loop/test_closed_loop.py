@@ -194,6 +194,21 @@ def test_mjcf_brings_its_loops(bench):
     np.testing.assert_allclose(answer.effort, efforts(START, np.zeros(2), np.zeros(2)), atol=1e-5)
 
 
+def test_joints_of_mjcf_are_locked(bench):
+    """The right crank needs neither motor nor sensor then: the rest follows from the left one."""
+    pytest.importorskip("mujoco", reason="what reads MJCF, mujoco, is not installed")
+    left, right = MOTORS
+    locked = {"locked_joints": [right], "locked_positions": [float(START[1])]}
+    values = {**VALUES, "robot_description": MJCF, "loops": "", "state_timeout": 60.0, **locked}
+    values |= {"motors": [left], "measured_joints": [left]}
+    node = bench.start("closed_loop", **values)
+    states = bench.listen(JointState, f"{node}/joint_states")
+    moved = np.array([START[0] + 0.02, START[1]])
+    answer = bench.ask(lambda: bench.make_state([left], moved[:1], np.zeros(1)), states)
+    np.testing.assert_allclose(dict(zip(answer.name, answer.position, strict=True))["right_elbow"],
+                               dict(zip(JOINTS, closed(moved), strict=True))["right_elbow"], atol=1e-9)  # fmt: skip
+
+
 def test_sdf_from_the_topic_brings_its_loops_and_its_start(bench):
     tree = Model.from_urdf(URDF)
     text = as_sdf(tree, ConstraintSet.from_yaml(tree, LOOPS), closed(START))

@@ -6,7 +6,7 @@ pytest.importorskip("ament_index_python", reason="ROS 2 (ament_index_python) is 
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
-from lie_dynamics_ros.ros.model.model_loading import format_of, load_constraints, load_model_with_loops
+from lie_dynamics_ros.ros.model.model_loading import format_of, held_joints, load_constraints, load_model_with_loops
 from lie_dynamics_ros.ros.model.platform_loading import load_any_platform
 
 SOLID = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
@@ -67,10 +67,17 @@ def test_a_world_says_which_of_its_models_is_the_robot():
 
 
 @pytest.mark.parametrize("text", [SDF, "<mujoco/>"])
-@pytest.mark.parametrize("part", [{"base_link": "b"}, {"locked_joints": ["ab"]}])
-def test_parts_of_robots_are_for_urdf(text, part):
-    with pytest.raises(ParameterError, match="base_link and locked_joints are for URDF"):
-        load_model_with_loops(text, {**VALUES, "robot_description": text, **part}, Log())
+def test_parts_of_robots_are_for_urdf(text):
+    with pytest.raises(ParameterError, match="base_link is for URDF"):
+        load_model_with_loops(text, {**VALUES, "robot_description": text, "base_link": "b"}, Log())
+
+
+def test_joints_of_an_sdf_are_locked_by_couplings():
+    model = load_model_with_loops(SDF, VALUES, Log())
+    (held,) = held_joints(model, {**VALUES, "joint_prefix": "a_", "locked_joints": ["bc"], "locked_positions": [0.3]})
+    assert dict(held.coefficients) == {"a_bc": 1.0} and held.offset == 0.3 and held.name == "a_bc locked"
+    with pytest.raises(ParameterError, match="locked_joints: joints of one coordinate are expected, got 'ca'"):
+        held_joints(model, {**VALUES, "joint_prefix": "", "locked_joints": ["ca"], "locked_positions": [0.3]})
 
 
 @pytest.mark.parametrize("name", ["reference_platform", "servo_hexapod"])
