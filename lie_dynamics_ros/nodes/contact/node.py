@@ -26,14 +26,7 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import JointEfforts, JointOutput, StateReports, WrenchOutput
 from ...ros.wire import qos
-from .core import (
-    ContactAnswer,
-    ContactCore,
-    ContactOptions,
-    ContactReport,
-    find_payload,
-    make_report,
-)
+from .core import ContactAnswer, ContactCore, ContactOptions, ContactReport, find_payload, make_report
 
 # Services that identify a payload.
 

@@ -19,13 +19,7 @@ from ...core.frames import numbers_to_matrix
 from ...core.parameters import Parameters, parameter
 from ...core.platform import LEGS, LegState
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.stewart import (
-    DisplacementSensor,
-    FusedPose,
-    InertialSensor,
-    StewartError,
-    StewartFusion,
-)
+from ...lie_dynamics.stewart import DisplacementSensor, FusedPose, InertialSensor, StewartError, StewartFusion
 from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.fusion.platform_sensors import READINGS
 from ...lie_dynamics.stewart.fusion.result import DISAGREES

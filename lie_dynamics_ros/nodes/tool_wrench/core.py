@@ -17,12 +17,7 @@ from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, Model, frame_pose
 from ...lie_dynamics.control import VelocityFilter
-from ...lie_dynamics.estimation import (
-    ForceSensorCalibration,
-    calibrate_force_sensor,
-    next_direction,
-    tool_contact,
-)
+from ...lie_dynamics.estimation import ForceSensorCalibration, calibrate_force_sensor, next_direction, tool_contact
 
 # Parameters, besides those of all robots.
 

@@ -23,13 +23,7 @@ from ..wire.compatibility import events_executor
 from ..workarounds import enabled, shared_memory
 from ..workarounds.shutdown import shutdown_with_deadline
 from .domain import set_profile
-from .process import (
-    ConnectivityWatchdog,
-    GarbageBetweenCallbacks,
-    all_active,
-    request_real_time,
-    usual_scheduling,
-)
+from .process import ConnectivityWatchdog, GarbageBetweenCallbacks, all_active, request_real_time, usual_scheduling
 
 SPIN_TIMEOUT = 0.2
 """Longest wait of one spin [s]; finite, because an unlimited spin of the EventsExecutor can starve."""

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from node_robots import ARM
 
+from lie_dynamics_ros.core.parameters import Parameters
 from lie_dynamics_ros.nodes.interfaces import COMMON as EVERY_NODE
 from lie_dynamics_ros.nodes.interfaces import INTERFACES
 from lie_dynamics_ros.nodes.parameters import main, node_settings, parameter_file, parameter_table
@@ -25,6 +26,23 @@ def test_nodes_that_command_nothing_real_leave_real_time_to_others():
         "simulated_robot",
         "simulated_stewart",
     }
+
+
+def kinds_of(kind):
+    """The subclasses of a class, and theirs."""
+    return {kind} | {one for below in kind.__subclasses__() for one in kinds_of(below)}
+
+
+def test_every_class_of_parameters_has_the_defaults_that_it_declares_and_they_are_valid():
+    kinds = [kind for kind in kinds_of(Parameters) if kind.settings()]
+    assert len(kinds) > 30
+    for kind in kinds:
+        made = vars(kind())
+        for setting in kind.settings():
+            value = made[setting.name]
+            assert (list(value) if isinstance(value, tuple) else value) == setting.default, (kind, setting.name)
+            setting.check(setting.default)
+        assert kind.from_values(kind.defaults() | {"of another node": 1}) == kind()
 
 
 @each_node
