@@ -8,7 +8,7 @@ import operator
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -90,15 +90,15 @@ class CallState:
         Time of the first state [s].
     last : int
         Stamp of the last state [ns]; 0 before the first.
-    output : ControlOutput or None
-        The last answer.
+    output : tuple or None
+        The last answer: its effort, and the other attributes of its `ControlOutput`.
     implausible : int
         Number of states that were refused since the start.
     """
 
     origin: float = 0.0
     last: int = 0
-    output: ControlOutput | None = None
+    output: tuple[Array, tuple[str, str, str, Array, Array]] | None = None
     implausible: int = 0
 
     def stamp(self, time: float) -> int:
@@ -268,14 +268,15 @@ class Controller:
             if error.kind != IMPLAUSIBLE or calls.output is None:
                 raise
             calls.last, calls.implausible = stamp, calls.implausible + 1
-            return replace(calls.output, effort=calls.output.effort.copy())
+            effort, others = calls.output
+            return ControlOutput(effort.copy(), *others)
         answer = core.answer(state)
         calls.last, desired = stamp, answer.desired
         others = (
             answer.phase, answer.reason, answer.mode, np.array(inputs.as_told(desired.position)),
             np.array(desired.velocity),
         )  # fmt: skip
-        calls.output = ControlOutput(np.array(answer.effort), *others)
+        calls.output = np.array(answer.effort), others
         return ControlOutput(np.array(answer.effort), *others)
 
     def follow(

@@ -107,7 +107,7 @@ class AnswerReview:
             if timing.effort_delay.note(p.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
                 timing.find_lead(p.options, p.laws.gains)
 
-    def _learn_drives(self, answer: ControllerAnswer, before: int, period: float) -> None:
+    def _learn_drives(self, answer: ControllerAnswer, acting: Array, before: int, period: float) -> None:
         """Find what the model lacks of the drives, in modes that follow paths."""
         p, history, laws, friction = self._parts, self.state.drives, self._parts.laws, answer.law.friction
         if answer.mode not in LEARNING_MODES or answer.phase in UNTIL_HOLD:
@@ -115,7 +115,6 @@ class AnswerReview:
             p.drives.forget()
             return
         acted = history.mean(before, answer.stamp, p.timing.lead - 5e8 * laws.gains.usual)
-        acting = answer.total + answer.wrench
         history.add(answer.stamp, acting if friction is None else acting - friction)
         known, q, qd = laws.known(answer.mode), answer.position, answer.velocity
         p.drives.update(known, q, qd, answer.desired.velocity, acted, period)
@@ -130,13 +129,13 @@ class AnswerReview:
             s.drives.forget()
             p.drives.forget()
             return
-        period = (answer.stamp - before) * 1e-9
+        period, acting = (answer.stamp - before) * 1e-9, answer.total + answer.wrench
         if laws.drives is not None:
-            self._learn_drives(answer, before, period)
+            self._learn_drives(answer, acting, before, period)
         if within(answer.velocity, p.robot.thrown) != 1 and not stop.swings(answer.velocity, p.robot.thrown):
             return  # efforts from limit to limit bring it back
         moving = inverse_dynamics(p.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
-        feedback = answer.total + answer.wrench - moving
+        feedback = acting - moving
         if phase not in UNTIL_HOLD:
             friction, stays = answer.law.friction, feedback
             if laws.drives is not None and not p.drives.idle:  # what the motion takes ends with it

@@ -115,13 +115,13 @@ class Piece:
         """Return the motion in the library's form, with the other joints where they rest (n,)."""
         return JointPath(self.joints, self.times, self.position, self.segments, rest, self.effort)
 
-    def write(self, time: int, into: Desired) -> None:
-        """Write the motion of the joints it owns at a time [ns]; nothing before it begins."""
+    def write(self, time: int, into: Desired, bare: bool = False) -> None:
+        """Write the motion of the joints it owns at a time [ns], ``bare`` of efforts; nothing before it begins."""
         if time < self.start:
             return
-        at, own = self.joints[self.owned], self.owned
-        t = (time - self.start) * 1e-9
+        own, t = self.owned, (time - self.start) * 1e-9
         if time >= self.end or not len(self.segments):
+            at = self.joints[own]
             into.position[at], into.velocity[at], into.acceleration[at] = self.position[-1][own], 0.0, 0.0
             into.effort[at] = 0.0 if self.effort is None else self.effort[-1][own]
             return
@@ -130,13 +130,15 @@ class Piece:
         self._time[0] = s
         segment, position = self.segments[k], self.position[k]
         if write_motion(segment, position, self._time, self.joints, own, *into[:3]) != 0:
-            u, du, ddu = powers(s) @ segment  # arrays of another layout
+            at, (u, du, ddu) = self.joints[own], powers(s) @ segment  # arrays of another layout
             into.position[at], into.velocity[at], into.acceleration[at] = (position + u)[own], du[own], ddu[own]
+        if bare:
+            return
         if self.effort is None:
-            into.effort[at] = 0.0
+            into.effort[self.joints[own]] = 0.0
         else:
             part = s / (self._moments[k + 1] - self._moments[k])
-            into.effort[at] = ((1.0 - part) * self.effort[k] + part * self.effort[k + 1])[own]
+            into.effort[self.joints[own]] = ((1.0 - part) * self.effort[k] + part * self.effort[k + 1])[own]
 
 
 def _rests(now: Desired, joints: NDArray[np.intp], position: Array) -> bool:
@@ -164,13 +166,13 @@ class Halt:
 
     def __init__(self, piece: Piece, begin: int, within: float) -> None:
         self._piece, self._begin, self._within = piece, begin, within
-        self.points, self.joints, self.owned = piece.points, piece.joints, piece.owned
+        self.points, self.joints, self.owned, self.effort = piece.points, piece.joints, piece.owned, piece.effort
         self.end = begin + round(within * 1e9)
 
-    def write(self, time: int, into: Desired) -> None:
-        """Write the motion of the joints it owns at a time [ns]."""
+    def write(self, time: int, into: Desired, bare: bool = False) -> None:
+        """Write the motion of the joints it owns at a time [ns], ``bare`` of efforts."""
         x, passed = self._passed(time)
-        self._piece.write(passed, into)
+        self._piece.write(passed, into, bare)
         at = self.joints[self.owned]
         rate = 1.0 - x * x * (3.0 - 2.0 * x)
         slope = -6.0 * x * (1.0 - x) / self._within if x < 1.0 else 0.0

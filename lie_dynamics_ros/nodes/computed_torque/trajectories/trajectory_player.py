@@ -109,7 +109,7 @@ class TrajectoryPlayer:
         self.names = names or [f"number {k}" for k in range(len(position))]
         self.pieces: list[Piece | Halt] = []
         self._waiting: list[_Waiting] = []
-        zero = self._zero = np.zeros(len(position))
+        zero = self.zero = np.zeros(len(position))
         self._held: tuple[list[Piece | Halt], int, Array] = [], 0, zero  # pieces, end on the clock, velocity
         self.desired = Desired(np.array(position), zero, zero, zero)
 
@@ -117,7 +117,7 @@ class TrajectoryPlayer:
         """Forget all trajectories and stay at a position."""
         self.pieces.clear()
         self._waiting.clear()
-        zero = self._zero
+        zero = self.zero
         self.desired = Desired(np.array(position), zero, zero, zero)
 
     def slow_down(self, stamp: int, now: Desired, points: JointPoints) -> None:
@@ -229,19 +229,22 @@ class TrajectoryPlayer:
         while self._waiting and self._waiting[0].start <= time:
             waiting = self._waiting.pop(0)
             self.desired = _written(self, waiting.start)
-            whole = waiting.judged is not self.judged or len(waiting.points.joints) < len(self._zero)
+            whole = waiting.judged is not self.judged or len(waiting.points.joints) < len(self.zero)
             try:
                 _take(self, _begun(self, waiting, waiting.start, judge, whole))
             except MessageError as error:
                 reason = f"a trajectory that waited cannot begin: {error}"
                 self.dropped.append((waiting.start, waiting.points, reason))
         if self.pieces:
-            for piece in self.pieces if self.clock.rate == 0.0 else ():
-                if isinstance(piece, Halt):
-                    piece.rest(time)
+            if self.clock.rate == 0.0:
+                for halt in self.pieces:
+                    if isinstance(halt, Halt):
+                        halt.rest(time)
             self.desired = _written(self, time)
-            if any(time >= piece.end for piece in self.pieces):
-                self.pieces = [piece for piece in self.pieces if time < piece.end]
+            for piece in self.pieces:
+                if time >= piece.end:
+                    self.pieces = [piece for piece in self.pieces if time < piece.end]
+                    break
 
 
 def _begun(player: TrajectoryPlayer, new: _Waiting, now: int, judge: Judge, whole: bool) -> Piece:
@@ -287,10 +290,13 @@ def _take(player: TrajectoryPlayer, piece: Piece) -> None:
 
 def _written(player: TrajectoryPlayer, time: int) -> Desired:
     """Return the motion at a time on the clock [ns]."""
-    last = player.desired
-    desired = Desired(last.position.copy(), last.velocity.copy(), last.acceleration.copy(), last.effort.copy())
+    q, qd, qdd, effort = player.desired
+    bare = effort is player.zero  # as long as no trajectory has efforts
     for piece in player.pieces:
-        piece.write(time, desired)
+        bare = bare and piece.effort is None
+    desired = Desired(q.copy(), qd.copy(), qdd.copy(), effort if bare else effort.copy())
+    for piece in player.pieces:
+        piece.write(time, desired, bare)
     return desired
 
 
