@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from ...core.arrays import Array
@@ -17,6 +19,15 @@ PEAK_TO_PEAK = 6.0
 """Peak to peak of noise, over its standard deviation."""
 STEP_TO_PEAK = 2.0
 """Peak to peak of velocities from positions, over a step of these times the factor of `velocity_noise`."""
+
+
+@dataclass(slots=True)
+class NoiseState:
+    """The last velocities, their last second differences, newest first, and mean products (3, n) of these."""
+
+    last: list[Array] = field(default_factory=list)
+    second: list[Array] = field(default_factory=list)
+    products: Array | None = None
 
 
 class SensorNoise:
@@ -35,12 +46,11 @@ class SensorNoise:
 
     def __init__(self, steps: PositionSteps) -> None:
         self._steps = steps
-        self._last: list[Array] = []
-        self._products: Array | None = None
+        self._state = NoiseState()
 
     def reset(self) -> None:
         """Begin without noise."""
-        self._last, self._products = [], None
+        self._state = NoiseState()
 
     def swing(self, state: RobotState, period: float) -> tuple[Array | float, Array | float]:
         """Return how far velocities swing by noise, and steps of positions, ``period`` [s] after the state before."""
@@ -49,15 +59,16 @@ class SensorNoise:
         if state.filter_time:
             steps = self._steps.found
             return STEP_TO_PEAK * velocity_noise(state.filter_time, period) * steps, steps
-        self._last = [*self._last[-4:], state.velocity.copy()]  # drivers may use their arrays again
-        if len(self._last) < 5:
+        s = self._state
+        s.last = [*s.last[-2:], state.velocity.copy()]  # drivers may use their arrays again
+        if len(s.last) == 3:
+            s.second = [s.last[0] - 2.0 * s.last[1] + s.last[2], *s.second[:2]]
+        if len(s.second) < 3:
             return 0.0, 0.0
-        v = np.array(self._last)
-        second = v[:-2] - 2.0 * v[1:-1] + v[2:]
-        products = second[-1] * second[::-1]
-        before = np.zeros_like(products) if self._products is None else self._products
-        self._products = before + (products - before) * min(1.0, period / NOISE_MEMORY)
-        noise = np.sqrt(white(self._products))
+        products = s.second[0] * np.array(s.second)
+        before = np.zeros_like(products) if s.products is None else s.products
+        s.products = before + (products - before) * min(1.0, period / NOISE_MEMORY)
+        noise = np.sqrt(white(s.products))
         return PEAK_TO_PEAK * np.where(noise < LARGEST_NOISE, noise, 0.0), 0.0
 
 
@@ -65,5 +76,5 @@ def white(products: Array) -> Array:
     """Return the variance (n,) of white noise beside one sine, by products (3, n) of second differences."""
     r0, r1, r2 = products
     b, c = 13.0 * r0 + 16.0 * r1 + 6.0 * r2, r0 * r0 + r0 * r2 - 2.0 * r1 * r1
-    found: Array = np.clip((b - np.sqrt(np.maximum(b * b - 40.0 * c, 0.0))) / 20.0, 0.0, r0 / 6.0)
+    found: Array = np.minimum(np.maximum((b - np.sqrt(np.maximum(b * b - 40.0 * c, 0.0))) / 20.0, 0.0), r0 / 6.0)
     return found
