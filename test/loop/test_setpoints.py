@@ -7,7 +7,7 @@ from support.cores import make_core, sine
 
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import JointFriction
-from lie_dynamics_ros.nodes.computed_torque.setpoints import make_setpoint
+from lie_dynamics_ros.nodes.computed_torque.report import make_setpoint
 
 S = 10**9
 KP, KD = np.array([600.0, 600, 600, 600, 250, 150, 50]), np.array([50.0, 50, 50, 50, 30, 25, 15])

@@ -10,7 +10,7 @@ from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from .core import ComputedTorqueCore
 from .gains import LoopReport
-from .outputs.tool_outputs import describe_tool
+from .outputs import describe_tool
 from .tool.tool_options import TOOL_MODES
 
 LIGHT = 0.01

@@ -42,15 +42,13 @@ from .controller import ControllerParameters, build_closed, has_loops
 from .core import ComputedTorqueCore
 from .diagnosis import describe_control, describe_loop, rotors_not_given
 from .options import ComputedTorqueOptions
-from .outputs.inertia_output import InertiaOutput
-from .outputs.tool_outputs import ToolOutputs
-from .report import ControllerReport, make_report
+from .outputs import InertiaOutput, ToolOutputs
+from .report import ControllerReport, Setpoint, make_report, make_setpoint
 from .requests.action import NAME, TrajectoryAction
 from .requests.check_service import CHECK, CheckService
 from .requests.plan_service import PLAN, PlanService
 from .requests.standard_interfaces import StandardInterfaces
 from .requests.trajectory_input import TrajectoryInput
-from .setpoints import Setpoint, make_setpoint
 from .tool.tool_options import TOOL_MODES
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}

@@ -1,13 +1,54 @@
-"""Content of ``~/control_state`` for one answer. No messages in here."""
+"""Content of ``~/control_state`` and ``~/setpoint`` for one answer. No messages in here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from ...core.arrays import Array
+from ...core.errors import MessageError
+from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.control.robots import inverse_dynamics
 from .answer import ControllerAnswer
 from .core import ComputedTorqueCore
+
+
+class Setpoint(NamedTuple):
+    """Set points of a driver, each (n,), in model order [rad, m, and per s, N m, N]."""
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+    effort: Array
+
+
+def make_setpoint(core: ComputedTorqueCore, answer: ControllerAnswer) -> Setpoint:
+    """Return the motion desired in an answer, with the efforts that it takes: no feedback, which is the driver's part.
+
+    They hold friction, the trajectory's feed-forward and known wrenches, within the effort limits; gravity unless the
+    driver adds it.
+
+    Raises
+    ------
+    MessageError
+        They are not finite.
+    """
+    desired, options = answer.desired, core.options
+    try:
+        effort = inverse_dynamics(core.dynamics, desired.position, desired.velocity, desired.acceleration)
+        effort = core.drive_effort(desired.velocity, effort) + desired.effort - answer.wrench
+        if not np.isfinite(effort).all():
+            raise MessageError("not finite", "the desired motion takes efforts that are not finite")
+        if options.saturate_efforts:
+            effort = np.clip(effort, -core.limit, core.limit)
+        if options.driver_compensates_gravity:
+            effort = effort - core.gravity(answer.position)
+    except LieDynamicsError as error:
+        raise MessageError("not finite", f"the desired motion has no finite efforts: {error}") from error
+    return Setpoint(desired.position, desired.velocity, desired.acceleration, effort)
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,22 @@
-"""Outputs of the tool whose pose the node computed_torque controls."""
+"""Outputs of the node computed_torque besides efforts and reports: the tool's pose, and the inertia that it learns."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped
 
-from ....core.arrays import Array
-from ....lie_dynamics import frame_pose
-from ....ros.node.robot_node import RobotNode
-from ....ros.outputs import diagnostics
-from ....ros.outputs.diagnostics import Report
-from ....ros.outputs.output import Output
-from ....ros.wire.messages import fill_pose_from_matrix
-from ..core import ComputedTorqueCore
-from ..tool_control import ToolControl
+from ...core.arrays import Array
+from ...lie_dynamics import frame_pose
+from ...ros.node.robot_node import RobotNode
+from ...ros.outputs import diagnostics
+from ...ros.outputs.diagnostics import Report
+from ...ros.outputs.output import Output
+from ...ros.wire import qos
+from ...ros.wire.messages import fill_pose_from_matrix
+from .core import ComputedTorqueCore
+from .tool_control import ToolControl
 
 
 class ToolOutputs:
@@ -57,3 +58,35 @@ def describe_tool(core: ComputedTorqueCore, report: Report) -> None:
             f"the stiffness is brought down to {100.0 * tool.share:.2g} % of what is requested in one direction: at "
             f"this pose the loop carries natural frequencies up to {core.gains.tool.fastest:.0f} rad/s",
         )
+
+
+ESTIMATE_PERIOD = 50_000_000
+"""Between estimates [ns]."""
+
+
+class InertiaOutput:
+    """The estimate of the first body whose parameters are learned, some times a second."""
+
+    def __init__(self, node: RobotNode[ComputedTorqueCore]) -> None:
+        self._frame_of = node.frame_of
+        self._published = 0
+        self._output = node.create_lifecycle_publisher(
+            InertiaStamped, "~/estimated_inertia", qos.OUTPUT, qos_overriding_options=qos.overridable()
+        )
+
+    def publish(self, core: ComputedTorqueCore, time: int, stamp: Time) -> None:
+        """Publish the estimate at a state's time [ns], which is its stamp too, unless the last one is fresh."""
+        if time - self._published < ESTIMATE_PERIOD:
+            return
+        self._published = time
+        message = InertiaStamped()
+        message.header.stamp = stamp
+        link, found = core.estimate()
+        message.header.frame_id = self._frame_of(link)
+        inertia, moments = message.inertia, found.inertia.tolist()
+        inertia.m = found.mass
+        inertia.com.x, inertia.com.y, inertia.com.z = found.com.tolist()
+        inertia.ixx, inertia.ixy, inertia.ixz = moments[0]
+        _, inertia.iyy, inertia.iyz = moments[1]
+        inertia.izz = moments[2][2]
+        self._output.publish(message)

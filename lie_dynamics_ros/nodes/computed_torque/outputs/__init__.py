@@ -1,1 +1,0 @@
-"""Outputs of the node computed_torque besides efforts and reports."""
