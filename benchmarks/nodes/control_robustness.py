@@ -40,9 +40,11 @@ from support.control.imperfect_arm import (
     plain_pds,
     sines,
     told_description,
+    told_parameters,
 )
 
 MODES = ("computed_torque", "passivity_based", "adaptive", "gravity_compensation", "operational_space", "impedance")
+FOLLOWING_MODES = ("default", "passivity_based", "adaptive")
 RATES = (250.0, 500.0, 1000.0, 2000.0)
 PROCESSES = 2
 COUNTS = {"stops": 1000, "switches": 1000, "glitches": 160, "impedance": 0, "tracking": 0}
@@ -65,9 +67,15 @@ CELLS = {
     "14 bits, positions alone": {"bits": 14, "velocities": False},
     "12 bits, positions alone": {"bits": 12, "velocities": False},
     "velocity noise 10 mrad/s": {"noise": 0.01},
+    "12 bits, positions alone, rotors 1 % untold": {"bits": 12, "velocities": False, "rotors": 0.01},
     "friction dry 2 %, viscous 1 %": {"dry": 0.02, "viscous": 0.01},
+    "friction told": {"dry": 0.02, "viscous": 0.01, "told_friction": 1.0},
+    "friction told by half": {"dry": 0.02, "viscous": 0.01, "told_friction": 0.5},
+    "friction told 1.5 times": {"dry": 0.02, "viscous": 0.01, "told_friction": 1.5},
     "inertias +-20 %": {"inertias": 0.2},
     "payload 30 % of the rating": {"payload": 0.3},
+    "payload 30 %, taken up at rest": {"payload": 0.3, "payload_at": 0.1},
+    "payload 30 %, taken up in motion": {"payload": 0.3, "payload_at": 1.5},
     "rotors, gears, friction, 16 bits": {"rotors": 0.005, "gears": 300.0, "dry": 0.02, "bits": 16, "velocities": False},
 }
 """Cells of tracking."""
@@ -79,7 +87,8 @@ def make_controller(name: str, what: Imperfection, **parameters: Any) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Controller(told_description(name, what), inertia_check="warn", **parameters)
+        told = {**told_parameters(name, what), **parameters}
+        return Controller(told_description(name, what), inertia_check="warn", **told)
 
 
 def begin(name: str, what: Imperfection, q: np.ndarray, **parameters: Any) -> LockStep:
@@ -166,7 +175,9 @@ def stops(name: str, seed: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def tracking(name: str, rate: float, cell: str, seed: int) -> dict[str, Any]:
+def tracking(
+    name: str, rate: float, cell: str, seed: int, modes: Sequence[str] = FOLLOWING_MODES
+) -> dict[str, Any]:
     """Follow slow sines in the default mode and others, beside PD with gravity."""
     what = replace(Imperfection(rate=rate, seed=seed), **CELLS[cell])
     rng = np.random.default_rng((seed, 2))
@@ -180,7 +191,7 @@ def tracking(name: str, rate: float, cell: str, seed: int) -> dict[str, Any]:
             found = LockStep(arm, pd, limit, what).run(3.0)
         plain.append(found.rms if np.isfinite(found.rms) and found.t[-1] > 2.9 else np.inf)
     result: dict[str, Any] = {"PD": 1e3 * min(plain), "case": str(what)}
-    for mode in ("default", "computed_torque", "passivity_based", "adaptive"):
+    for mode in modes:
         loop = begin(name, what, q, **({} if mode == "default" else {"mode": mode}))
         found = loop.run(0.2)
         if not found.stopped:
@@ -194,9 +205,12 @@ def tracking(name: str, rate: float, cell: str, seed: int) -> dict[str, Any]:
 
 
 def switches(name: str, seed: int) -> dict[str, Any]:
-    """Change mode, gains, payload or friction in the middle of a slow line, with the exact model."""
+    """Change mode, gains or payload in the middle of a slow line, with the exact model or one that is off."""
     rng = np.random.default_rng((seed, 3))
     what = Imperfection(rate=float(rng.choice(RATES)), delay=float(rng.uniform(0.0, 1.5)), seed=seed)
+    if seed % 2:
+        rotors, dry = float(10 ** rng.uniform(-4.0, -2.0)), float(rng.uniform(0.0, 0.02))
+        what = replace(what, inertias=0.2, rotors=rotors, dry=dry)
     kind = str(rng.choice(["mode", "mode", "mode", "gains", "payload"]))
     first, then = (str(mode) for mode in rng.choice(MODES, 2, replace=False))
     if first in MODES[3:]:
@@ -402,8 +416,7 @@ def _counts(rows: list[dict[str, Any]], part: str) -> list[str]:
 
 def _tracking_table(rows: list[dict[str, Any]]) -> list[str]:
     """Return errors by disturbance: of the default mode, of others, and of PD; the worst of all arms and rates."""
-    modes = ("default", "computed_torque", "passivity_based", "adaptive")
-    heads = ["", "PD and gravity", *modes, "worse than PD", "above 0.3 of PD", "of"]
+    heads = ["", "PD and gravity", *FOLLOWING_MODES, "worse than PD", "above 0.3 of PD", "of"]
     lines = ["Errors of all joints [mrad rms], median and worst of all arms and rates; stops in brackets.", ""]
     lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for cell in CELLS:
@@ -411,7 +424,7 @@ def _tracking_table(rows: list[dict[str, Any]]) -> list[str]:
         if not some:
             continue
         entries = []
-        for mode in ("PD", *modes):
+        for mode in ("PD", *FOLLOWING_MODES):
             values = np.array([row[mode] for row in some])
             count = sum(bool(row.get(f"{mode} stopped")) for row in some)
             entries.append(f"{np.median(values):.3g}, {values.max():.3g}" + (f" ({count})" if count else ""))

@@ -13,9 +13,10 @@ from support.control.imperfect_arm import (
     model_of,
     plain_pds,
     told_description,
+    told_parameters,
 )
 
-from lie_dynamics_ros.lie_dynamics import Model, gravity_force, mass_matrix
+from lie_dynamics_ros.lie_dynamics import JointFriction, Model, gravity_force, mass_matrix
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -78,3 +79,17 @@ def test_plain_pd_holds_the_ideal_arm():
     arm.put(q)
     pd = plain_pds("ur5", lambda t: q, q, what)[1]
     assert LockStep(arm, pd, limits_of("ur5"), what).run(0.3).rms < 1e-6
+
+
+def test_load_is_taken_up_and_friction_told():
+    what = Imperfection(payload=0.5, payload_at=0.01, dry=0.02, viscous=0.01, told_friction=1.5)
+    arm, q = ImperfectArm("ur5", what), draw_pose("ur5", np.random.default_rng(0))
+    arm.put(q)
+    before = arm.gravity(q)
+    for _ in range(100):
+        arm.step(before)
+    loaded = ImperfectArm("ur5", Imperfection(payload=0.5)).gravity(q)
+    np.testing.assert_allclose(before, gravity_force(model_of("ur5"), q), atol=1e-3)
+    np.testing.assert_allclose(arm.gravity(q), loaded, atol=1e-6)
+    told = JointFriction.from_yaml(told_parameters("ur5", what)["friction_file"], model_of("ur5"))
+    np.testing.assert_allclose(told.friction, 0.03 * np.tile(limits_of("ur5"), (2, 1)))

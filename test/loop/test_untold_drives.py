@@ -33,3 +33,20 @@ def test_rotors_that_nobody_told_are_found(mode):
     assert set(record.phase) <= {"following", "holding"}
     assert rms(record) < 0.5 * PLAIN
     assert 0.3 < loop.core.parts.laws.rotors.max() / rotors.max() < 1.5
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("tiago", "friction told 1.5 times"),  # light wrists
+        ("xarm7", "payload 30 %, taken up at rest"),  # axes that line up
+        ("kinova", "rotors 0.1 % untold"),  # slow joints, on which PD is good
+        ("panda", "inertias +-20 %"),
+        ("ur5", "12 bits, positions alone, rotors 1 % untold"),
+    ],
+)
+def test_the_default_mode_is_better_than_pd_with_gravity(name, cell):
+    from benchmarks.nodes.control_robustness import tracking
+
+    found = tracking(name, 500.0, cell, 0, modes=("default",))
+    assert found["good"] and found["ratio"] < 0.8, found

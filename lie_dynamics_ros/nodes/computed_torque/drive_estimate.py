@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,9 +15,11 @@ from ...lie_dynamics.control.robots import Robot, inverse_dynamics, mass_matrix
 
 RATE = 80.0
 """Rate of the filter of all terms, by which accelerations are found in velocities [1/s]."""
-NOISE = 5e-3
-"""Effort that the model is off by for reasons that no term has, over the limit."""
-BEHIND = 5e-3
+NOISE, LEAST_NOISE = 5e-3, 2e-4
+"""Effort that the model is off by for reasons that no term has, at first and at least, over the limit."""
+CALMING = 3.0
+"""Rate at which it is forgotten that it was more [1/s]."""
+BEHIND = 2e-3
 """Error from which on a joint that does not come nearer is pushed [rad, m]."""
 APPROACH = 2.0
 """Rate at which errors of a joint fade that does follow, at least [1/s]."""
@@ -32,15 +35,16 @@ FADING = 40.0
 """Rate at which it fades once the joint follows [1/s]."""
 SWIFT, RELEASE = 10.0, 400.0
 """The same where its error fades faster than the first, lest a light joint is thrown [1/s]."""
-PRIOR = np.array([0.01, 0.01, 0.01, 0.1])
-"""Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit."""
-DRIFT = np.array([0.002, 0.002, 0.002, 0.03])
+PRIOR = np.array([0.01, 0.015, 0.02, 0.1, 0.3])
+"""Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit; and of the part by
+which bodies are heavier than modelled."""
+DRIFT = np.array([0.0002, 0.002, 0.002, 0.03, 0.05])
 """Their usual change in a second."""
-HIGHEST_DRIVE = np.array([0.03, 0.1, 0.1, 0.5])
+HIGHEST_DRIVE = np.array([0.03, 0.1, 0.1, 0.5, 1.0])
 """Their largest values."""
-LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5])
+LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5, -0.5])
 """Their least values, where no friction is known."""
-IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3])
+IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3, 1.0])
 """Parts of them that are not compensated: with the exact model less than this is found."""
 SURE = 1.0
 """Standard deviations of the reflected inertia which are not accepted."""
@@ -54,15 +58,17 @@ SMOOTH = 0.03
 
 @dataclass
 class DriveState:
-    """State of the estimate; rows of joints, columns inertia, dry, viscous, offset, over the effort limits.
+    """State of the estimate; rows of joints, columns inertia, dry, viscous, offset, over the effort limits, and bodies.
 
     Attributes
     ----------
-    value : ndarray, shape (n, 4)
-    covariance : ndarray, shape (n, 4, 4)
+    value : ndarray, shape (n, 5)
+    covariance : ndarray, shape (n, 5, 5)
     filtered : ndarray, shape (2, 5, n)
         Velocity, effort beyond the model without acceleration, direction, velocity, and what of the effort the
         acceleration may explain that was not known at the begin; filtered once; and twice, the first as acceleration.
+    spread : ndarray, shape (n,)
+        Square of the effort that the model misses by, over the limits.
     sure : ndarray, shape (n,)
         Inertias that are accepted, over the effort limits.
     push : ndarray, shape (n,)
@@ -79,6 +85,7 @@ class DriveState:
     value: Array = field(init=False)
     covariance: Array = field(init=False)
     filtered: Array = field(init=False)
+    spread: Array = field(init=False)
     sure: Array = field(init=False)
     push: Array = field(init=False)
     found: Mask = field(init=False)
@@ -86,9 +93,10 @@ class DriveState:
     begun: bool = False
 
     def __post_init__(self) -> None:
-        self.value = np.zeros((self.size, 4))
-        self.covariance = np.broadcast_to(np.diag(PRIOR**2), (self.size, 4, 4)).copy()
+        self.value = np.zeros((self.size, 5))
+        self.covariance = np.broadcast_to(np.diag(PRIOR**2), (self.size, 5, 5)).copy()
         self.filtered = np.zeros((2, 5, self.size))
+        self.spread = np.full(self.size, NOISE**2)
         self.sure = np.zeros(self.size)
         self.push = np.zeros(self.size)
         self.found = np.zeros(self.size, dtype=bool)
@@ -96,10 +104,10 @@ class DriveState:
 
 
 class DriveEstimate:
-    """A Kalman filter for each joint, of y = j z + c s + d v + o.
+    """A Kalman filter for each joint, of y = j z + c s + d v + o + e b.
 
-    y is the effort beyond the model's at the measured motion, z, s and v are acceleration, sign of the velocity and
-    velocity, all through the same filter of first order.
+    y is the effort beyond the model's at the measured motion, z, s, v and b are acceleration, sign of the velocity,
+    velocity and what the acceleration takes of bodies, all through the same filter. Its noise is what it misses by.
 
     Parameters
     ----------
@@ -112,6 +120,8 @@ class DriveEstimate:
     ----------
     rotors : ndarray, shape (n,)
         Inertias of rotors that are in use [kg m^2, kg].
+    felt : ndarray, shape (n,)
+        What feedback counts on of them: those that outweigh the bodies [kg m^2, kg].
     idle : bool
         Whether no joint's model was found to be wrong: then nothing of the estimate is in use.
     """
@@ -120,15 +130,16 @@ class DriveEstimate:
         self.scale = scale
         self._lowest = np.where(told & (IGNORED > 0.0), -HIGHEST_DRIVE, LOWEST_DRIVE)
         self._bounds = np.stack([PRIOR, DRIFT, HIGHEST_DRIVE, self._lowest, IGNORED], axis=1)
-        self._numbers = np.array([RATE, NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, 0.0])
+        self._numbers = np.array([RATE, LEAST_NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, CALMING, 0.0])
         self._pushing = np.array([BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, 0.0])
-        self._work = np.empty((3, 4))
+        self._work = np.empty((3, 5))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learned."""
         self.state, self.idle = DriveState(len(self.scale)), True
-        self.rotors, self._taken = np.zeros(len(self.scale)), np.zeros((len(self.scale), 4))
+        self.rotors = self.felt = np.zeros(len(self.scale))
+        self._taken = np.zeros((len(self.scale), 5))
 
     def forget(self) -> None:
         """Forget the last state, not what was learned."""
@@ -139,7 +150,7 @@ class DriveEstimate:
         other = copy.deepcopy(self)
         s, share = other.state, more / self.scale
         s.filtered[:, 1] -= share
-        s.value = np.clip(s.value - share[:, None] * np.eye(4)[3], self._lowest, HIGHEST_DRIVE)
+        s.value = np.clip(s.value - share[:, None] * np.eye(5)[3], self._lowest, HIGHEST_DRIVE)
         other._taken = s.used[:, None] * np.sign(s.value) * np.maximum(np.abs(s.value) - IGNORED, 0.0)
         return other
 
@@ -160,14 +171,14 @@ class DriveEstimate:
             s.filtered[0] = [qd, beyond, direction, qd, beyond]
             s.filtered[1] = [0.0 * qd, beyond, direction, qd, beyond]
             s.begun = True
-        self._numbers[k.PERIOD], rotors = period, np.empty(len(q))
+        self._numbers[k.PERIOD], rotors, felt = period, np.empty(len(q)), np.empty(len(q))
         given = _numbers(qd, beyond, desired)
         status = k.learn(
-            s.value, s.covariance, s.filtered, s.used, s.found, self._bounds, self._numbers, *given, self.scale,
-            mass_matrix(model, q), self._work, s.sure, self._taken, rotors,
+            s.value, s.covariance, s.filtered, s.spread, s.used, s.found, self._bounds, self._numbers, *given,
+            self.scale, mass_matrix(model, q), self._work, s.sure, self._taken, rotors, felt,
         )  # fmt: skip
         if status in (k.IDLE, k.FOUND):
-            self.idle, self.rotors = status == k.IDLE, rotors
+            self.idle, self.rotors, self.felt = status == k.IDLE, rotors, felt
         else:  # what is in use stays in use
             s.begun = False
 
@@ -180,7 +191,11 @@ class DriveEstimate:
         """
         s, pushed = self.state, np.empty(len(error))
         self._pushing[k.STEP] = period
-        given = _numbers(error, rate, mass, far)
+        inertia = np.diagonal(mass)
+        if (np.abs(error) > np.where(s.found, BEHIND, far)).any():
+            with suppress(np.linalg.LinAlgError):  # where axes line up, far less than the diagonal
+                inertia = 1.0 / np.diagonal(np.linalg.inv(mass))
+        given = _numbers(error, rate, inertia, far)
         status = k.loosen(*given, self.scale, s.found, s.push, self._pushing, pushed)
         if status not in (k.IDLE, k.FOUND):
             return np.zeros(len(error))

@@ -17,7 +17,7 @@ from ...lie_dynamics.control import (
     slotine_li_force,
 )
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics, mass_matrix
-from .drive_estimate import BEHIND, DriveEstimate
+from .drive_estimate import DriveEstimate
 from .gains import Gains
 from .stopping import StopMotion
 from .trajectories.trajectory_player import Desired
@@ -29,8 +29,8 @@ CARRYING_USES = 8
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
-FAR_BEHIND = 0.01
-"""Error from which on mode computed_torque takes the model for wrong: its feedback is weaker than others' [rad, m]."""
+FAR_BEHIND, FAR_SLIDING = 0.003, 0.005
+"""Errors from which on modes computed_torque and passivity_based take the model for wrong [rad, m]."""
 SAGGING = 0.02
 """The same of mode adaptive: joints sag until it has found what is carried [rad, m]."""
 RUN_AHEAD = 2e-3
@@ -98,7 +98,7 @@ class Laws:
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
-        self._behind, self._nowhere = np.full(model.nv, BEHIND), np.full(model.nv, np.inf)
+        self._behind, self._nowhere = np.full(model.nv, FAR_SLIDING), np.full(model.nv, np.inf)
         self._sagging = np.full(model.nv, SAGGING)
         self._far = self._nowhere  # errors from which on the model of a joint is taken to be wrong in that mode
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
@@ -183,7 +183,7 @@ class Laws:
             return LawEffort(effort, qd, acceleration, self._zero)
         more = loose + limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
         more = more + drives.compensation(desired.velocity, g.converge * error)
-        more = more + drives.rotors * acceleration
+        more = more + drives.felt * acceleration + (drives.rotors - drives.felt) * desired.acceleration
         return LawEffort(effort + more, qd, acceleration, more)
 
     def known(self, mode: str) -> Robot:
@@ -191,7 +191,7 @@ class Laws:
         learner = self.learner
         if mode != "adaptive" or learner is None:
             return self.model
-        learner.rotors = self.rotors
+        learner.rotors = self._zero if self.drives is None else self.drives.rotors
         if self._carrying is None or self._uses >= CARRYING_USES:
             self._carrying, self._uses = learner.estimated_model(), 0
         self._uses += 1
@@ -199,8 +199,8 @@ class Laws:
 
     @property
     def rotors(self) -> Array:
-        """Inertias (n,) of rotors that were learned [kg m^2, kg]."""
-        return self._zero if self.drives is None else self.drives.rotors
+        """Inertias (n,) of rotors that were learned and that feedback counts on [kg m^2, kg]."""
+        return self._zero if self.drives is None else self.drives.felt
 
     def _floor(self) -> Array:
         g = self.gains
@@ -214,7 +214,7 @@ class Laws:
 
     def _inertia(self, q: Array) -> Array:
         M = mass_matrix(self.model, q)
-        return M if self.drives is None or self.drives.idle else M + np.diag(self.drives.rotors)
+        return M if self.drives is None or self.drives.idle else M + np.diag(self.drives.felt)
 
     def _guiding(self, q: Array, qd: Array) -> LawEffort:
         g, M = self.gains, mass_matrix(self.model, q)
@@ -245,7 +245,8 @@ class Laws:
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
             far = (self._sagging if adaptive else self._behind) if self.finds else self._nowhere
-            damping = damping + drives.loosen(error, rate, period, M, far) + drives.rotors * r.acceleration
+            damping = damping + drives.loosen(error, rate, period, M, far) + drives.felt * r.acceleration
+            damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:
                 damping = damping + drives.compensation(desired.velocity)
         return LawEffort(force + damping, r.velocity, r.acceleration, damping)

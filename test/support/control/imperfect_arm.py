@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.lie_dynamics import Model, gravity_force, mass_matrix
+from lie_dynamics_ros.lie_dynamics import JointFriction, Model, gravity_force, mass_matrix
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
 
 from .. import arms, robots
@@ -62,10 +62,14 @@ class Imperfection:
         Of measured velocities [rad/s].
     dry, viscous : float
         Friction over the effort limits [1, s/rad].
+    told_friction : float
+        What the controller is told of it, over it; 0 for nothing.
     inertias : float
         By what part masses, inertias and centres of mass are off, at most.
     payload : float
         Over the rating.
+    payload_at : float
+        When it is taken up [s].
     seed : int
         Of noise, inertias and poses.
     """
@@ -81,16 +85,19 @@ class Imperfection:
     noise: float = 0.0
     dry: float = 0.0
     viscous: float = 0.0
+    told_friction: float = 0.0
     inertias: float = 0.0
     payload: float = 0.0
+    payload_at: float = 0.0
     seed: int = 0
 
     def __str__(self) -> str:
         words = [f"{self.rate:g} Hz", f"delay {self.delay:.2g}"]
         if self.rotors:
             words.append(f"rotors {100 * self.rotors:.2g} % {'told' if self.told else 'untold'}")
-        names = ("gears", "lag", "bits", "noise", "dry", "viscous", "inertias", "payload")
-        words += [f"{name} {getattr(self, name):.3g}" for name in names if getattr(self, name)]
+        names = ("gears", "lag", "bits", "noise", "dry", "viscous", "told_friction", "inertias", "payload")
+        given = [name for name in (*names, "payload_at") if getattr(self, name)]
+        words += [f"{name.replace('_', ' ')} {getattr(self, name):.3g}" for name in given]
         return ", ".join([*words, *([] if self.velocities else ["positions alone"]), f"seed {self.seed}"])
 
 
@@ -148,6 +155,14 @@ def told_description(name: str, what: Imperfection) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
+def told_parameters(name: str, what: Imperfection) -> dict[str, str]:
+    """Return parameters of a controller by which it is told what it is to know besides its description."""
+    if not what.told_friction:
+        return {}
+    part = what.told_friction * limits_of(name)
+    return {"friction_file": JointFriction(what.viscous * part, what.dry * part).to_yaml(model_of(name))}
+
+
 class ImperfectArm:
     """MuJoCo's arm: with gears each joint is a rotor, and a link that hangs on it by a spring.
 
@@ -202,6 +217,17 @@ class ImperfectArm:
                 values *= rng.uniform(1.0 - what.inertias, 1.0 + what.inertias, (m.nbody, *[1] * (values.ndim - 1)))
             mujoco.mj_setConst(m, mujoco.MjData(m))
         self.tool = int(m.jnt_bodyid[m.joint(self.joints[-1]).id])
+        self._load, self._begins = None, what.payload_at
+        if what.payload and what.payload_at:
+            self._load = m.body("load").id
+            self._weighs = m.body_mass[self._load], m.body_inertia[self._load].copy()
+            self._carry(1e-9)
+
+    def _carry(self, part: float) -> None:
+        """Let the load weigh a part of what it weighs."""
+        m, (mass, inertia) = self.physics, self._weighs
+        m.body_mass[self._load], m.body_inertia[self._load] = part * mass, part * inertia
+        mujoco.mj_setConst(m, self._statics)
 
     def _dofs(self, end: str) -> np.ndarray:
         return np.array([self.physics.joint(joint + end).dofadr[0] for joint in self.joints])
@@ -234,6 +260,9 @@ class ImperfectArm:
 
     def step(self, effort: np.ndarray) -> None:
         """Go on by `STEP` under efforts (n,)."""
+        if self._load is not None and self.data.time >= self._begins:
+            self._carry(1.0)
+            self._load = None
         self.data.qfrc_applied[self._v] = effort
         mujoco.mj_step(self.physics, self.data)
 

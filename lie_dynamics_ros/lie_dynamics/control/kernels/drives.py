@@ -7,17 +7,24 @@ import math
 from ...arrays import Array, Mask
 from ...engine.compile import kernel
 
-#: Columns of the estimate: reflected inertia, dry friction, viscous friction, offset, all over the effort limit.
-ROTOR, DRY, VISCOUS, OFFSET = range(4)
+#: Columns of the estimate: reflected inertia, dry friction, viscous friction, offset, all over the effort limit; and by
+#: what part bodies are heavier than modelled, so that this is not taken for reflected inertia.
+ROTOR, DRY, VISCOUS, OFFSET, BODIES = range(5)
+COLUMNS = 5
 #: Columns of the bounds: usual size, what it changes by in a second, most, least, what is not compensated.
 USUAL, DRIFT, MOST, LEAST, IGNORED = range(5)
-#: Numbers: rate of the filter [1/s], effort that the model is off by, over the limit, reflected inertia that has to be
-#: found, over the limit and over that of the bodies, rate at which it is taken into use [1/s], standard deviations
-#: which are not believed, speed at which dry friction is nearly whole, period [s].
-RATE, NOISE, NOTABLE, SHARE, ENGAGING, SURE, SMOOTH, PERIOD = range(8)
-NUMBERS = 8
-#: Rows of the workspace: what multiplies the estimate, its covariance with that, and the new estimate.
-_H, _PH, _NEW = range(3)
+#: Numbers: rate of the filter [1/s], least effort that the model is off by, over the limit, reflected inertia that has
+#: to be found, over the limit and over that of the bodies, rate at which it is taken into use [1/s], standard
+#: deviations which are not believed, speed at which dry friction is nearly whole, rate at which misses are forgotten
+#: [1/s], period [s].
+RATE, NOISE, NOTABLE, SHARE, ENGAGING, SURE, SMOOTH, CALMING, PERIOD = range(9)
+NUMBERS = 9
+#: Rows of the workspace: what multiplies the estimate, its covariance with that, and 1 for what stays.
+_H, _PH, _STAYS = range(3)
+#: Part of the inertia of bodies from which on a rotor counts in feedback; from twice that on it counts wholly.
+HALF = 0.5
+#: Square of a miss, over the usual one, from which on the offset is taken to have jumped.
+SURPRISE = 4.0
 #: Numbers of `loosen`: error from which on a found joint is pushed [rad, m], least rate at which errors fade [1/s], how
 #: fast the push grows at most [1/s] and at first, over the inertia [rad/s^3], rate at which it grows while nothing
 #: moves [1/s], the largest, rate from which on an error fades swiftly [1/s], rates at which the push fades then, and
@@ -28,15 +35,16 @@ IDLE, FOUND, NOT_FINITE = 0, 1, 2
 
 
 @kernel(
-    "(float64[:,::1], float64[:,:,::1], float64[:,:,::1], float64[::1], boolean[::1], float64[:,::1], float64[::1],"
-    " float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[:,::1], float64[::1],"
-    " float64[:,::1], float64[::1])",
+    "(float64[:,::1], float64[:,:,::1], float64[:,:,::1], float64[::1], float64[::1], boolean[::1], float64[:,::1],"
+    " float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[:,::1],"
+    " float64[::1], float64[:,::1], float64[::1], float64[::1])",
     quick=True,
 )
 def learn(
     value: Array,
     covariance: Array,
     filtered: Array,
+    spread: Array,
     used: Array,
     found: Mask,
     bounds: Array,
@@ -50,41 +58,47 @@ def learn(
     sure: Array,
     taken: Array,
     rotors: Array,
+    felt: Array,
 ) -> int:
     """Learn from a state; return `IDLE`, `FOUND` or `NOT_FINITE`.
 
     Parameters
     ----------
-    value, covariance : ndarray, shapes (n, 4) and (n, 4, 4)
+    value, covariance : ndarray, shapes (n, 5) and (n, 5, 5)
         Overwritten.
     filtered : ndarray, shape (2, 5, n)
         Velocity, effort beyond the model, direction, velocity, and what of the effort the acceleration may explain that
         was not known at the begin; filtered once; and twice, the first as acceleration. Overwritten.
+    spread : ndarray, shape (n,)
+        Square of the effort that the model misses by, over the limit, beyond what the covariance says. Overwritten.
     used, found : ndarray, shape (n,)
         What part is used, and whether the model was found to be wrong. Overwritten.
-    bounds, numbers : ndarray, shapes (4, 5) and (8,)
+    bounds, numbers : ndarray, shapes (5, 5) and (9,)
     velocity, beyond, desired, scale : ndarray, shape (n,)
         Measured velocities [rad/s, m/s], efforts beyond the model without acceleration, over the limits, velocities
         that are desired, limits [N m, N].
     mass : ndarray, shape (n, n)
-    work : ndarray, shape (3, 4)
+    work : ndarray, shape (3, 5)
     sure : ndarray, shape (n,)
         Inertias that are believed, over the limits. Overwritten.
-    taken, rotors : ndarray, shapes (n, 4) and (n,)
-        What is taken into use of the estimate, over the limits, and of reflected inertias [kg m^2, kg]. Overwritten.
+    taken, rotors, felt : ndarray, shapes (n, 5), (n,) and (n,)
+        What is taken into use of the estimate, over the limits, of reflected inertias, and what feedback counts on of
+        these: a false one beside a heavy body would shake joints whose axes line up [kg m^2, kg]. Overwritten.
     """
     n = velocity.shape[0]
     if value.shape[0] != n or covariance.shape[0] != n or filtered.shape[2] != n or mass.shape[0] != n:
         return -1
     if mass.shape[1] != n or beyond.shape[0] != n or desired.shape[0] != n or scale.shape[0] != n:
         return -1
-    if used.shape[0] != n or found.shape[0] != n or numbers.shape[0] != NUMBERS or work.shape[0] != 3:
+    if used.shape[0] != n or found.shape[0] != n or spread.shape[0] != n or felt.shape[0] != n:
         return -1
-    if value.shape[1] != 4 or covariance.shape[1] != 4 or covariance.shape[2] != 4 or work.shape[1] != 4:
+    if value.shape[1] != COLUMNS or covariance.shape[1] != COLUMNS or covariance.shape[2] != COLUMNS:
         return -1
-    if taken.shape[0] != n or taken.shape[1] != 4 or rotors.shape[0] != n or sure.shape[0] != n:
+    if numbers.shape[0] != NUMBERS or work.shape[0] != 3 or work.shape[1] != COLUMNS:
         return -1
-    if bounds.shape[0] != 4 or bounds.shape[1] != 5 or filtered.shape[0] != 2 or filtered.shape[1] != 5:
+    if taken.shape[0] != n or taken.shape[1] != COLUMNS or rotors.shape[0] != n or sure.shape[0] != n:
+        return -1
+    if bounds.shape[0] != COLUMNS or bounds.shape[1] != 5 or filtered.shape[0] != 2 or filtered.shape[1] != 5:
         return -1
     rate, period = numbers[RATE], numbers[PERIOD]
     share = -math.expm1(-rate * period)
@@ -98,47 +112,46 @@ def learn(
         filtered[0, 4, i] -= share * filtered[0, 4, i]
         for k in range(1, 5):
             filtered[1, k, i] += share * (filtered[0, k, i] - filtered[1, k, i])
-    status = IDLE
+    status, shrink = IDLE, -math.expm1(-numbers[CALMING] * period)
     for i in range(n):
         bodies = 0.0
         for j in range(n):
             bodies += mass[i, j] * filtered[1, 0, j]
         work[_H, ROTOR], work[_H, DRY] = filtered[1, 0, i], filtered[1, 2, i]
         work[_H, VISCOUS], work[_H, OFFSET] = filtered[1, 3, i], 1.0
+        work[_H, BODIES] = bodies / scale[i]
         doubt = filtered[1, 4, i]
-        noise = (numbers[NOISE] * numbers[NOISE] + doubt * doubt) / (rate * period)
         miss = filtered[1, 1, i] - bodies / scale[i]
-        for k in range(4):
+        for k in range(COLUMNS):
             usual, drift = bounds[k, USUAL], bounds[k, DRIFT]
             covariance[i, k, k] = min(covariance[i, k, k] + drift * drift * period, usual * usual)
             miss -= work[_H, k] * value[i, k]
-        total = 0.0
-        for turn in range(2):
-            total = noise
-            for k in range(4):
-                sum_ = 0.0
-                for j in range(4):
-                    sum_ += covariance[i, k, j] * work[_H, j]
-                work[_PH, k] = sum_
-            for k in range(4):
-                total += work[_H, k] * work[_PH, k]
-            below = False
-            for k in range(4):
-                work[_NEW, k] = value[i, k] + work[_PH, k] / total * miss
-                if turn == 0 and work[_NEW, k] < bounds[k, LEAST]:
-                    below = True
-            if not below:
-                break
-            for k in range(4):
-                if work[_NEW, k] < bounds[k, LEAST]:
-                    work[_H, k] = 0.0  # others explain it, and this stays as uncertain as it is
-        for k in range(4):
-            if not abs(work[_NEW, k]) <= 1e150:
+        expected = 0.0
+        for k in range(COLUMNS):
+            sum_ = 0.0
+            for j in range(COLUMNS):
+                sum_ += covariance[i, k, j] * work[_H, j]
+            work[_PH, k] = sum_
+            expected += work[_H, k] * sum_
+        excess = max(miss * miss - expected, numbers[NOISE] * numbers[NOISE])
+        if excess > SURPRISE * spread[i]:  # a load came or went: what else was learned may stay
+            loads = min(excess, bounds[OFFSET, USUAL] * bounds[OFFSET, USUAL] - covariance[i, OFFSET, OFFSET])
+            covariance[i, OFFSET, OFFSET] += loads
+            work[_PH, OFFSET] += loads
+            expected += loads
+        spread[i] = max(spread[i] + shrink * (excess - spread[i]), excess)
+        total = expected + (spread[i] + doubt * doubt) / (rate * period)
+        for k in range(COLUMNS):
+            new = value[i, k] + work[_PH, k] / total * miss
+            if not abs(new) <= 1e150:
                 return NOT_FINITE
-        for k in range(4):
-            value[i, k] = min(max(work[_NEW, k], bounds[k, LEAST]), bounds[k, MOST])
-            for j in range(4):
-                covariance[i, k, j] -= work[_PH, k] / total * work[_PH, j]
+            bound = new < bounds[k, LEAST]  # others explain it, and this stays as uncertain as it is
+            work[_STAYS, k] = 1.0 if bound else 0.0
+            value[i, k] = value[i, k] if bound else min(new, bounds[k, MOST])
+        for k in range(COLUMNS):
+            for j in range(COLUMNS):
+                if work[_STAYS, k] + work[_STAYS, j] < 2.0:
+                    covariance[i, k, j] -= work[_PH, k] / total * work[_PH, j]
         deviation = math.sqrt(max(covariance[i, 0, 0], 0.0))
         least = numbers[NOTABLE] + numbers[SHARE] * mass[i, i] / scale[i]
         if not found[i] and value[i, 0] - 3.0 * deviation > least:
@@ -149,20 +162,21 @@ def learn(
         # What idleness makes uncertain is still so.
         sure[i] = min(max(sure[i], value[i, ROTOR] - numbers[SURE] * deviation, 0.0), value[i, ROTOR])
         rotors[i] = sure[i] * scale[i] * used[i]
-        for k in range(4):
+        felt[i] = rotors[i] * min(max(rotors[i] / (HALF * mass[i, i]) - 1.0, 0.0), 1.0)
+        for k in range(COLUMNS):
             taken[i, k] = used[i] * math.copysign(max(abs(value[i, k]) - bounds[k, IGNORED], 0.0), value[i, k])
     return status
 
 
 @kernel(
-    "(float64[::1], float64[::1], float64[:,::1], float64[::1], float64[::1], boolean[::1], float64[::1], float64[::1],"
+    "(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1], float64[::1],"
     " float64[::1])",
     quick=True,
 )
 def loosen(
     error: Array,
     rate: Array,
-    mass: Array,
+    inertia: Array,
     far: Array,
     scale: Array,
     found: Mask,
@@ -176,7 +190,8 @@ def loosen(
     ----------
     error, rate : ndarray, shape (n,)
         Desired minus measured positions and velocities [rad, m and per s].
-    mass : ndarray, shape (n, n)
+    inertia : ndarray, shape (n,)
+        Of each joint while the others are free [kg m^2, kg].
     far, scale : ndarray, shape (n,)
         Errors from which on the model of a joint is taken to be wrong [rad, m], limits [N m, N].
     found, push : ndarray, shape (n,)
@@ -186,7 +201,7 @@ def loosen(
         The push [N m, N]. Overwritten.
     """
     n = error.shape[0]
-    if rate.shape[0] != n or mass.shape[0] != n or mass.shape[1] != n or far.shape[0] != n or scale.shape[0] != n:
+    if rate.shape[0] != n or inertia.shape[0] != n or far.shape[0] != n or scale.shape[0] != n:
         return -1
     if found.shape[0] != n or push.shape[0] != n or out.shape[0] != n or numbers.shape[0] != 10:
         return -1
@@ -196,7 +211,7 @@ def loosen(
         bound = numbers[BEHIND] if found[i] else far[i]
         if abs(e) > bound and e * rate[i] > -numbers[APPROACH] * e * e:
             found[i] = True
-            grows = numbers[GENTLE] * mass[i, i] / scale[i] + numbers[GROWTH] * abs(push[i])
+            grows = numbers[GENTLE] * inertia[i] / scale[i] + numbers[GROWTH] * abs(push[i])
             step = min(numbers[PUSH], grows) * period
             push[i] = min(max(push[i] + (step if e > 0.0 else -step), -numbers[LARGEST]), numbers[LARGEST])
         else:
