@@ -109,7 +109,7 @@ MODEL_SETTINGS = RobotOptions.settings()
 
 @dataclass(frozen=True)
 class StateAge(Parameters):
-    """How old a state may be."""
+    """Limit of the age of a state."""
 
     state_timeout: float = parameter(
         0.1, "Joint states older than this, by their time stamp, are not answered [s]. 0: no limit.", high=3600.0

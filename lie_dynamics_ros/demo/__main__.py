@@ -2,7 +2,7 @@
 
 Starts simulated drivers and nodes as separate processes over DDS, in a ROS domain of their own on this machine: a robot
 that follows a trajectory, picks up a payload that its controller does not know, and learns it; an arm whose joint
-states become torques; and a Stewart platform whose leg lengths become poses. Shows what happens while they run, judges
+states become torques; and a Stewart platform whose leg lengths become poses. Shows what happens while they run, checks
 it, holds every torque against the library and every pose against the truth, and draws them.
 """
 

@@ -175,7 +175,7 @@ def conclusion(
             f"  until it is here    p50 {p50:.0f} us, p95 {p95:.0f} us, p99 {p99:.0f} us (in this process)",
             *lines,
             f"  picture             {picture}",
-            *(f"  not judged          {remark}" for remark in verdict.remarks),
+            *(f"  not checked         {remark}" for remark in verdict.remarks),
         ],
         verdict.shortfalls,
     )

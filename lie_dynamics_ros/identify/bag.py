@@ -139,7 +139,7 @@ def read_bag(
     tau = _chosen(pushes, names, "efforts", there, {name: topic for name, (topic, _, _) in q.items()})
     others = sorted({topic for topic, name in positions if name in q} - set(_topics(q)))
     if others:
-        remarks.append(f"joints of the robot are told by {listed(others)}, too: --states takes another topic")
+        remarks.append(f"joints of the robot are published by {listed(others)}, too: --states takes another topic")
     for (_, name), own in positions.items():
         low, high = min(own.value), max(own.value)
         if name in welds and max(high - welds[name], welds[name] - low) > AWAY:

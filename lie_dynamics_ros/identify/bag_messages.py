@@ -128,7 +128,7 @@ def _files(place: Path) -> tuple[list[Path], str]:
     told = content.get("rosbag2_bagfile_information") if isinstance(content, dict) else None
     names = told.get("relative_file_paths") if isinstance(told, dict) else None
     if not isinstance(told, dict) or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BagError(f"{where} does not tell the files: 'rosbag2_bagfile_information' with 'relative_file_paths'")
+        raise BagError(f"{where} does not name the files: 'rosbag2_bagfile_information' with 'relative_file_paths'")
     mode, format = (str(told.get(f"compression_{what}") or "").lower() for what in ("mode", "format"))
     mode = "" if mode == "none" else mode
     if mode not in ("", "file", "message") or (mode and format != "zstd"):

@@ -167,7 +167,7 @@ def read_stations(
     if bad:
         remarks.append(f"{bad} messages hold no pose (not finite, or a quaternion that is not of length 1)")
     if device and len(seen) != 1:
-        which = f"{listed(seen)} tell poses: --poses takes one of them" if seen else f"no poses; topics are: {there}"
+        which = f"{listed(seen)} publish poses: --poses takes one of them" if seen else f"no poses; topics are: {there}"
         raise BagError(f"bag: {which}")
     heard = [name for name in further if any(n == name and len(v) > 2 for (_, n), (_, v) in readings.items())]
     if further:

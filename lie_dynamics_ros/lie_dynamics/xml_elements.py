@@ -17,7 +17,7 @@ from .texts import MAX_NAME, quoted, shortened
 
 #: Nesting beyond which a text is no robot.
 MAX_DEPTH = 100
-#: The most characters that an element may hold as its value; of longer ones one more is kept, which tells them.
+#: The most characters that an element may hold as its value; of longer ones one more is kept, which marks them.
 MAX_TEXT = 2000
 
 

@@ -339,8 +339,8 @@ def test_what_swells_is_refused_before_it_is_unpacked(tmp_path):
 @pytest.mark.parametrize(
     ("metadata", "words"),
     [
-        ("[]", "does not tell the files"),
-        ("rosbag2_bagfile_information: {relative_file_paths: [1]}", "does not tell the files"),
+        ("[]", "does not name the files"),
+        ("rosbag2_bagfile_information: {relative_file_paths: [1]}", "does not name the files"),
         ("rosbag2_bagfile_information: {relative_file_paths: [a.db3]}", "names 'a.db3', which is not there"),
         ("rosbag2_bagfile_information: {relative_file_paths: [], compression_mode: file}", "compression 'file' by ''"),
         ("a: &a [*a]", "anchors and aliases"),

@@ -308,7 +308,7 @@ def constrained_inverse_dynamics(
         Kim (58).
     passive_torque : array-like, shape (..., nv), optional
         Joint forces at the other coordinates, such as springs; zero when left out. Entries of actuated ones are not
-        read. Damping and friction that are part of the model count by themselves.
+        read. Damping and friction that are part of the model count anyway.
     torque_weights, force_weights : array-like, optional
         For "weighted": of the squares of the actuated joint forces (n_a,) and of the multipliers (m,), or one number.
     torque_limits : array-like, optional

@@ -38,7 +38,7 @@ class Objective(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Resolution:
-    """Which forces are chosen where they are not unique.
+    """Choice of forces where they are not unique.
 
     Parameters
     ----------

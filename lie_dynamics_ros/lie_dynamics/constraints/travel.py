@@ -29,7 +29,7 @@ _CLOSED, _NEWTON = 1e-12, 12
 _OPEN = 1e-6
 #: Share of an axis in what a body can do from which it is chosen, translations first.
 _ALONG = 0.3
-#: At a singularity of the start motors tell less than this of a motion, relative to what they tell best.
+#: At a singularity of the start motors show less than this of a motion, relative to what they show best.
 _SINGULAR = 1e-6
 
 
@@ -129,7 +129,7 @@ class Ways:
         if not self.axes:
             raise InputError(f"frame {frame!r} cannot move here", name="frame")
         self._rows = [(k + 3) % 6 for k in self._along]  # of the Jacobian, angular part first
-        self._least = 0.0  # of what the motors tell
+        self._least = 0.0  # of what the motors determine
         self._sign = self._orientation(self._tangent(A, q))
         if self._sign == 0.0:
             raise SingularityError(f"model {model.name!r}: the motors {list(motors)} do not hold {frame!r} here")
@@ -209,7 +209,7 @@ class Ways:
 
 
 def _axes_of(basis: Array) -> list[int]:
-    """Return axes that tell where in an orthonormal basis (6, d) of twists, angular first, one is; in their order."""
+    """Return axes that show where in an orthonormal basis (6, d) of twists, angular first, one is; in their order."""
     rest, chosen = basis[[3, 4, 5, 0, 1, 2]].copy(), list[int]()
     for pool, least in ((range(3), _ALONG), (range(3, 6), _ALONG), (range(6), 0.0)):
         while len(chosen) < basis.shape[1]:

@@ -45,7 +45,7 @@ class _State(NamedTuple):
 
 @dataclass(slots=True)
 class DelayEvidence:
-    """What jumps of the commanded acceleration have shown.
+    """Evidence on the delay from jumps of the commanded acceleration.
 
     Attributes
     ----------

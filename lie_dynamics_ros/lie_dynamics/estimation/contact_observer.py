@@ -79,7 +79,7 @@ class Drift:
         """Take in the impulse (n,) that was missed over a window that ends now.
 
         Errors that last are the same in all windows within `time`: they count in each as often as it holds windows, so
-        that all together tell no more than these errors allow.
+        that all together carry no more than these errors allow.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ _SIZES = np.array(WINDOWS, float)
 QUIET = 0.5
 """Part of the threshold below which drift of friction is learned."""
 GAP = 1.5
-"""Periods between two states from which on something may have happened between them that neither tells."""
+"""Periods between two states from which on something may have happened between them that neither shows."""
 EVEN = 0.02
 """Part of the usual period by which steps differ that count as even."""
 _SURE = 1.25

@@ -312,7 +312,7 @@ def _alignment(a: Array, b: Array) -> Array:
 
 def _fitted(chain: Chain, q: Array, measured: ToolReadings, most: int) -> KinematicCalibration:
     values, converged, count = np.zeros(len(chain.names)), False, 0
-    for count in range(1, most + 1):  # noqa: B007  told to the caller
+    for count in range(1, most + 1):  # noqa: B007  given to the caller
         poses = chain.poses(q, values)
         rows, slopes = measured.residuals(poses[-1], chain.sensitivity(poses, values))
         J = slopes.reshape(-1, len(values))

@@ -19,7 +19,7 @@ from ._arrays import real_numbers
 
 #: Singular values below this share of the largest count as zero, columns being of one size.
 _RANK = 1e-8
-#: Share of a direction that no measurement tells, from which on a parameter counts as unidentifiable.
+#: Share of a direction that no measurement shows, from which on a parameter counts as unidentifiable.
 _SHOWN = 1e-3
 State = TypeVar("State")
 
@@ -105,7 +105,7 @@ def shares_of(J: Array) -> tuple[int, npt.NDArray[np.bool_], Array]:
 
 @dataclass(frozen=True)
 class ToolFit(Generic[State]):
-    """Where Gauss and Newton's method came: values (n,), residuals, their slopes (m, n), and what belongs to them."""
+    """Result of Gauss and Newton's method: values (n,), residuals, their slopes (m, n), and what belongs to them."""
 
     values: Array
     rows: Array
@@ -129,7 +129,7 @@ def fit_of(
 
     count, converged, steps = len(values), False, 0
     rows, J, state = at(values, state)
-    for steps in range(1, most + 1):  # noqa: B007  told to the caller
+    for steps in range(1, most + 1):  # noqa: B007  given to the caller
         whole = np.concatenate([J.reshape(-1, count), np.diag(prior)])
         _, _, back = shares_of(whole)
         step = -back.T @ (back @ (whole.T @ np.concatenate([rows.ravel(), prior * values])))

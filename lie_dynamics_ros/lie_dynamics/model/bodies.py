@@ -228,7 +228,7 @@ def bodies_from_description(description: RobotDescription, floating_base: bool =
     """
     names = {link.name for link in description.links}
     world = "world" if "world" not in names or (description.root == "world" and not floating_base) else "inertial_frame"
-    bodies = BodyTree(world, judge_inertias=False)  # the reader has judged them, welded parts together
+    bodies = BodyTree(world, judge_inertias=False)  # the reader has checked them, welded parts together
     children: dict[str, list[JointDescription]] = {}
     for joint in description.joints:
         children.setdefault(joint.parent, []).append(joint)

@@ -193,7 +193,7 @@ def check_inertias(
 
     A link passes if its largest principal moment exceeds the sum of the other two by at most `INERTIA_TOLERANCE` of
     the largest moment of the link, or of the rigid body that it is a part of (all links that fixed joints weld to it):
-    a placeholder of 1e-6 kg on a trunk is no reason to refuse a robot, and nothing in the motion can tell. `on_world`
+    a placeholder of 1e-6 kg on a trunk is no reason to refuse a robot, and nothing in the motion shows it. `on_world`
     names a link that stands on the world: with all that is welded to it, it may have any inertia.
 
     Raises

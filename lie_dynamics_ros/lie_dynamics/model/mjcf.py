@@ -127,7 +127,7 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[BodySpring]]:
     """
     compiled = compiled_mjcf(source)
     names = MjcfNames(compiled)
-    bodies = BodyTree(names.of("body", 0), judge_inertias=False)  # MuJoCo has judged them
+    bodies = BodyTree(names.of("body", 0), judge_inertias=False)  # MuJoCo has checked them
     taken = set(names.all("body"))
     places = pose_of(compiled.body_pos, compiled.body_quat)
     inertias = _inertias(compiled)

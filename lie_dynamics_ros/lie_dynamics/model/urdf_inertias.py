@@ -20,7 +20,7 @@ from .urdf.source import read_source
 _TAG = re.compile(rb"<(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>")
 #: Least eigenvalue of a pseudo-inertia over its trace, lengths in metres, that can be taken apart between links.
 _THIN = 1e-10
-#: What may be told of a joint's drive.
+#: What may be given for a joint's drive.
 LOSSES = ("damping", "friction", "armature")
 
 

@@ -85,7 +85,7 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
     z = mu * weight / s
     count, decrement, rounds, central, unmet, idle = 0, np.inf, 0, point, np.inf, 0
     crawled, lifts = 0, 0
-    for count in range(_ITERATIONS):  # noqa: B007  told to the caller
+    for count in range(_ITERATIONS):  # noqa: B007  given to the caller
         lack, pull = room - s, mu * weight / s
         sigma = z / s
         slope = point.slopes.gradient() - point.slopes.transposed(pull - sigma * lack)

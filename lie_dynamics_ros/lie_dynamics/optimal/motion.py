@@ -128,7 +128,7 @@ class OptimalMotionError(LieDynamicsError):
 @shown
 @dataclass(frozen=True, eq=False)
 class OptimalMotion(Plotted):
-    """A motion whose cost is least among its neighbours, as far as `residual` tells.
+    """A motion whose cost is least among its neighbours, as far as `residual` shows.
 
     Attributes
     ----------
@@ -440,7 +440,7 @@ def _finite(cost: float) -> float:
 
 
 class _Search(NamedTuple):
-    """Where a search starts, usual joint forces, the refinement at which it ends, and whether to start anew, too."""
+    """Start of a search, usual joint forces, the refinement at which it ends, and whether to start anew, too."""
 
     problem: MotionProblem
     first: Array

@@ -353,7 +353,7 @@ def _waypoints(
             f"waypoints: shapes (m,) and (m, {model.nq}) are expected, got {parts.shape} and {through.shape}",
             name="waypoints",
         )
-    low = -1e-300 if periodic else 0.0  # a periodic motion may be told where it begins
+    low = -1e-300 if periodic else 0.0  # the beginning of a periodic motion may be given
     if parts.size and not ((parts > low).all() and (parts < 1.0).all() and (np.diff(parts) > 0.0).all()):
         message = f"waypoints: rising parts between 0 and 1 are expected, got {waypoints[0]!r}"
         raise InputError(message, name="waypoints", value=waypoints[0])

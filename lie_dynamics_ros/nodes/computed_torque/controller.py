@@ -82,7 +82,7 @@ class ControlOutput:
 
 @dataclass(slots=True)
 class CallState:
-    """What a `Controller` keeps of its calls.
+    """State that a `Controller` keeps between calls.
 
     Attributes
     ----------

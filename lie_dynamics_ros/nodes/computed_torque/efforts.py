@@ -60,7 +60,7 @@ class BlendState:
 
 
 class EffortBlend:
-    """What is left of former efforts after a change, so that efforts do not step."""
+    """Fading rest of the efforts before a change, so that efforts do not step."""
 
     def __init__(self, size: int) -> None:
         self._zero, self.state = np.zeros(size), BlendState()

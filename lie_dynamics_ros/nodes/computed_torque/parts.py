@@ -120,7 +120,7 @@ class ControllerState:
     answer : ControllerAnswer or None
         The last one, until it is learned from.
     moved : str or None
-        The mode before, until the robot is told to come to rest after a change.
+        The mode before, until the robot is commanded to rest after a change.
     bridge : str
         Mode by which a motion comes to rest before another mode begins.
     touched : bool

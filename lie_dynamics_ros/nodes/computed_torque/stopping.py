@@ -220,7 +220,7 @@ class Stop:
         """Return what is wanted at a state, ``period`` [s] after the one before.
 
         The way to rest begins anew where the robot is farther from it than ``far`` (n,). Joints have learned ``rotors``
-        (n,) besides what the dynamics know [kg m^2, kg]; ``free`` tells whether the last efforts were as wanted.
+        (n,) besides what the dynamics know [kg m^2, kg]; ``free``: whether the last efforts were as wanted.
         """
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
         reversal = self.reversal
@@ -238,7 +238,7 @@ class Stop:
                 # One that begins anew under way brakes at once: begun at each state, it would never come to braking.
                 hurry = gains.fastest if s.late else gains.plan
                 place, moved = self._smooth[PLACE], self._smooth[MOVED]
-                old = not self._states or gains.smooth * period > OUTDATED  # the state before tells nothing
+                old = not self._states or gains.smooth * period > OUTDATED  # the state before shows nothing
                 if old or within(place - q, far) != 1:
                     x, v = q, qd
                 else:  # a joint that moved and hardly does now, as after a hit, is planned for as it is

@@ -206,7 +206,7 @@ class _StateMessages:
 
 @dataclass
 class _Beginning:
-    """When the motion began, by the node's clock [ns] and by the time in which the robot moves [s]."""
+    """Start of the motion, by the node's clock [ns] and by the time in which the robot moves [s]."""
 
     stamp: int
     steady: float

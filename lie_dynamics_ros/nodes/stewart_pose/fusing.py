@@ -524,7 +524,7 @@ class FusingCore(PoseCore):
             self._gate.watch(fused, state, apart)
         if not fused.lost:
             return self._answer(state, fused)
-        if not fused.left_out:  # a pause: nothing told of the motion meanwhile
+        if not fused.left_out:  # a pause: nothing is known of the motion meanwhile
             self._stop()
             return self._begin(state, present)
         together = sum(estimate.rounds - since < BELIEVED_AFTER for since in estimate.apart.values()) >= TOGETHER

@@ -269,7 +269,7 @@ def inverse_kinematics(known: Knowledge, request: Any, response: Any) -> None:
 
 
 def _beyond(known: Knowledge, lengths: Array, margins: Array) -> str:
-    """Which legs are beyond their limits; empty where none is."""
+    """Return the legs beyond their limits; empty where none is."""
     unit = known.platform.motor_units[0]
     return "; ".join(
         f"{known.legs[leg]} is {said(lengths[leg], unit)}, limits {low:.6g} to {high:.6g} {unit}"

@@ -70,7 +70,7 @@ class ToolWrenchOptions(RobotOptions):
 
     @property
     def bias(self) -> tuple[float, ...]:
-        """What the sensor reads of nothing, torque first as in wrenches; empty where it is not calibrated."""
+        """Reading without load, torque first as in wrenches; empty where the sensor is not calibrated."""
         return (*self.sensor_bias[3:], *self.sensor_bias[:3]) if len(self.sensor_bias) == 6 else ()
 
 
@@ -151,7 +151,7 @@ class ToolWrenchCore(RobotCore):
                 np.array_equal(getattr(before, name), getattr(self.known, name))
                 for name in ("bias", "mass", "com", "sign")
             ):
-                self.known = before  # with what else its calibration told
+                self.known = before  # with the rest of its calibration
         trial = ForceSensorCalibration(np.zeros(6), 1.0, np.zeros(3), 1, np.zeros((10, 10)), 0.0, 0)
         q = self.model.neutral()
         usual = self.frame or self.model.body_names[last_link(self.model)]

@@ -31,7 +31,7 @@ SOURCES = ("parameter", "imu")
 
 @dataclass(frozen=True)
 class ImuParameters(Parameters):
-    """Where gravity comes from."""
+    """Source of the direction of gravity."""
 
     gravity_source: str = parameter(
         SOURCES[0],
@@ -112,7 +112,7 @@ CARRYING = ("locked", "states")
 
 @dataclass(frozen=True)
 class BaseParameters(Parameters):
-    """How a robot's base moves."""
+    """Motion of a robot's base."""
 
     base_motion: str = parameter(
         "fixed",
@@ -122,7 +122,7 @@ class BaseParameters(Parameters):
     )
     base_timeout: float = parameter(
         0.1,
-        "How far the times of a state and of the odometry for it may be apart; accelerations that are told of the "
+        "How far the times of a state and of the odometry for it may be apart; accelerations that are given for the "
         "base or of joints that carry it count as zero once they are older [s]. 0: no limit.",
         high=3600.0,
     )

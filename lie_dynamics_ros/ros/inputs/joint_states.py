@@ -152,7 +152,7 @@ RATE_RATIO = 1.7
 
 @dataclass(frozen=True)
 class PartialStateParameters(Parameters):
-    """How states of some joints each are put together."""
+    """Merging of states that have some joints each."""
 
     joint_age_limit: float = parameter(
         0.1,

@@ -160,11 +160,11 @@ class Publishers:
             others = ", ".join(f"{known.get(one[0], 'another')} ({self._rates[one]:.0f} Hz)" for one in faster)
             who = f"{known.get(source[0], 'a publisher')} ({rate:.0f} Hz)"
             if source in self.slower:
-                said.append(f"{who} tells no joint that {others} does not: passed over")
+                said.append(f"{who} publishes no joint that {others} does not: passed over")
             else:
                 more = ", ..." if len(shared) > 3 else ""
                 names = ", ".join(shared[:3])
-                said.append(f"{who} and {others} tell of the same joints: {names}{more} are taken from the faster")
+                said.append(f"{who} and {others} publish the same joints: {names}{more} are taken from the faster")
         return tuple(said)
 
     def _alike(self, one: bytes, other: bytes) -> bool:

@@ -37,7 +37,7 @@ EFFORTS = "measured efforts"
 
 @dataclass(frozen=True)
 class VelocityParameters(Parameters):
-    """Where velocities of joints come from."""
+    """Source of joint velocities."""
 
     velocity_source: str = parameter(
         VELOCITY_SOURCES[0],

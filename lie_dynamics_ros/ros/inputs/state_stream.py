@@ -347,7 +347,7 @@ class StateStream:
         self.freshness = Freshness(node, self._times)
         self.require_fresh = self.freshness.require
         self._stood: float | None = None  # simulated time at the last report [s]
-        self._said_shared = False  # whether the log has told of publishers that share joints
+        self._said_shared = False  # whether the log has named publishers that share joints
         self._before: int | None = None  # states answered before it was opened, until the first is
         self._then: Callable[[], None] | None = None
         self.set_timeout()
@@ -407,7 +407,7 @@ class StateStream:
             age = fresh.age = times.check(time, now, publisher, message.name)
             measured = now - age
             if publishers.slower and publishers.passes_over(publisher, message.name, heard):
-                raise WaitingError("faster publishers tell the same joints")
+                raise WaitingError("faster publishers publish the same joints")
             self._answer(message, stamp, measured, now, age * 1e-9 if times.timeout else 0.0)
             times.answered()
             fresh.answered, fresh.since = measured, heard
@@ -522,7 +522,7 @@ class StateStream:
 def _count_unexpected(node: ManagedNode, statistics: StreamStatistics, error: Exception) -> None:
     """Count and log an error that nobody foresaw."""
     if not node.context.ok():
-        return  # the node was told to end in the middle of an answer
+        return  # the node was asked to end in the middle of an answer
     text = reason_of(error)
     statistics.reject("unexpected error", text)
     node.get_logger().error(f"a message could not be answered: {text}", throttle_duration_sec=5.0)

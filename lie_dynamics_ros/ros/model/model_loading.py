@@ -222,7 +222,7 @@ def load_friction(description: str, values: Mapping[str, Any], model: Model) -> 
 
 @dataclass(frozen=True)
 class JointPrefix(Parameters):
-    """What the names of joints begin with in messages."""
+    """Prefix of the names of joints in messages."""
 
     joint_prefix: str = parameter(
         "",
@@ -232,7 +232,7 @@ class JointPrefix(Parameters):
     )
 @dataclass(frozen=True)
 class FramePrefix(Parameters):
-    """What the names of frames begin with in messages."""
+    """Prefix of the names of frames in messages."""
 
     frame_prefix: str = parameter(
         "",
@@ -242,7 +242,7 @@ class FramePrefix(Parameters):
     )
 @dataclass(frozen=True)
 class ModelSourceParameters(JointPrefix):
-    """What of a description becomes the model."""
+    """Parts of a description that become the model."""
 
     inertia_check: str = parameter(
         "error",
@@ -350,7 +350,7 @@ def load_base(description: str, values: Mapping[str, Any], model: Model) -> Movi
     base_link: str = values["base_link"]
     floating = values["base_motion"] == "odometry"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `load_model` has told them
+        warnings.simplefilter("ignore")  # `load_model` has reported them
         whole = Model.from_urdf(
             description,
             floating,

@@ -31,7 +31,7 @@ from .managed_node import ManagedNode
 
 @dataclass(frozen=True)
 class DescriptionParameters(Parameters):
-    """Where a node has the description of its robot from."""
+    """Source of the description of a node's robot."""
 
     robot_description: str = parameter(
         "",

@@ -328,7 +328,7 @@ class ManagedNode(LifecycleNode):
     def _fault(self, what: str, error: Exception) -> None:
         """Come to a safe end after an exception that nobody foresaw."""
         if not self.context.ok():
-            return  # the node was told to end in the middle of the callback
+            return  # the node was asked to end in the middle of the callback
         text = "".join(traceback.format_exception(error)).rstrip()
         self._fail(f"deactivated after a fault in the callback of {what}: {type(error).__name__}: {error}")
         self.get_logger().error(text)
@@ -474,7 +474,7 @@ class RestFirst:
 
     def _on_transition(self, request: Any, make: Callable[[], None]) -> None:
         """Make a requested transition, out of the active state once what the node commands is at rest."""
-        self.make_now()  # told again: at once
+        self.make_now()  # requested again: at once
         transition = request.transition
         leaves = transition.label in LEAVING_LABELS if transition.label else transition.id in LEAVES_ACTIVE
         if leaves and self.begin():

@@ -26,7 +26,7 @@ DROPPED = "dropped: "
 """Begins the names of the counts of dropped messages; the kind of their fault follows."""
 @dataclass(frozen=True)
 class TimingParameters(StateAge):
-    """How old a state may be, and how long its answer may take."""
+    """Limits of the age of a state and of the time of its answer."""
 
     deadline: float = parameter(
         0.001, "Answers that take longer are counted as late, in the diagnostics alone [s].", low=1e-6, high=3600.0

@@ -72,7 +72,7 @@ def test_what_efforts_do_not_tell_is_refused():
         with pytest.raises(error, match=words):
             platform_wrench(one.model, one.constraints, q, efforts, motors, frame, **options)
 
-    ask(InputError, "2 freedoms tell 2 components")
+    ask(InputError, "2 freedoms determine 2 components")
     for components in (("force_x", "force_z"), ("moment_x",)):  # across the plane
         ask(SingularityError, "distinguished", components=components)
     ask(InputError, "components: some of", components=("push",))

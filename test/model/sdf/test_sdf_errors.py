@@ -271,7 +271,7 @@ def test_what_is_left_out_is_named():
         "not part of the model",
         "switched off <gravity> (link 'a')",
         "<velocity_decay> (link 'a')",
-        "not told, and for which 1 kg and 1 kg m^2 stand, (link 'd')",
+        "not given, and for which 1 kg and 1 kg m^2 stand, (link 'd')",
         "damping of joints that close loops (joint 'ac')",
         "limits of joints that close loops (joint 'ac')",
         "stiffness of joints that close loops (joint 'ac')",

@@ -162,7 +162,7 @@ def test_what_poses_do_not_tell_stays_as_drawn(rng):
     poses, angles = measured(DRAWN, rng, 1)
     found = calibrate_rotary(DRAWN, poses, angles)
     assert np.abs(found.corrections).max() < 1e-9 and found.told.min() < 0.5
-    assert "hardly told: base_x" in str(found)
+    assert "hardly determined: base_x" in str(found)
 
 
 def test_planned_poses_tell_more_than_others(rng):

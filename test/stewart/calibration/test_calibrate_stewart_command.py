@@ -190,7 +190,7 @@ def test_refused_bags_and_options(drawing, tmp_path, capsys):
         for k in range(30):
             bag.state("/joint_states", k / RATE, LEGS, readings[0])
             bag.pose(f"/tracker_{k % 2}", k / RATE, "PoseStamped", seen[0])
-    with pytest.raises(BagError, match="'/tracker_0', '/tracker_1' tell poses: --poses"):
+    with pytest.raises(BagError, match="'/tracker_0', '/tracker_1' publish poses: --poses"):
         read_stations(tmp_path / "two", LEGS)
     given = ["nowhere", "--platform", drawing, "--out", str(tmp_path / "new")]
     for more, why in (

@@ -30,7 +30,7 @@ from .tracker import ClosedLoopTracker
 
 #: Names of the components of a wrench, in order.
 COMPONENTS = ("moment_x", "moment_y", "moment_z", "force_x", "force_y", "force_z")
-#: Singular values below this part of the largest tell nothing.
+#: Singular values below this part of the largest determine nothing.
 _SINGULAR = 1e-6
 
 
@@ -129,7 +129,7 @@ def platform_wrench(
             )
     if len(names) > freedoms:
         raise InputError(
-            f"components: the efforts of a mechanism with {freedoms} freedoms tell {freedoms} components at most, "
+            f"components: the efforts of a mechanism with {freedoms} freedoms determine {freedoms} components at most, "
             f"got {len(names)}",
             name="components",
         )
@@ -248,7 +248,7 @@ class MotorDynamics:
 
     @property
     def name(self) -> str:
-        """Of the tree."""
+        """That of the tree."""
         return self.tree.name
 
     @property
@@ -278,7 +278,7 @@ class MotorDynamics:
 
     @property
     def frames(self) -> Mapping[str, Frame]:
-        """Of the tree."""
+        """That of the tree."""
         return self.tree.frames
 
     def frame(self, name: str) -> Frame:
@@ -291,7 +291,7 @@ class MotorDynamics:
 
     @property
     def n_bodies(self) -> int:
-        """Of the tree."""
+        """That of the tree."""
         return self.tree.n_bodies
 
     def difference(self, y0: npt.ArrayLike, y1: npt.ArrayLike) -> Array:

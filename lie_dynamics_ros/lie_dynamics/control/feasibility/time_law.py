@@ -108,7 +108,7 @@ def _solver(limited: Limited, grid: Array, fastest: float) -> Any:
             return a, b, c, np.eye(rows), np.zeros(rows), None, bound
 
     class Points(AbstractGeometricPath):  # type: ignore[misc]
-        """Where the grid begins and ends; all else about the path is in the rows."""
+        """First and last point of the grid; all else about the path is in the rows."""
 
         path_interval = np.array([grid[0], grid[-1]])
         dof, waypoints = 1, None

@@ -52,7 +52,7 @@ def is_robust(period: float, delay: float, kp: float, kd: float, ki: float = 0.0
 def largest_period(kp: float, kd: float, ki: float, delay: float, pole: float | None = None) -> float:
     """Return the longest period [s] at which `is_robust` holds for these gains; 0 for none, inf for next to no gains.
 
-    Gains (s^2 kp, s kd, s^3 ki) do at the period h what (kp, kd, ki) do at s h: so this also tells by what factor s the
+    Gains (s^2 kp, s kd, s^3 ki) do at the period h what (kp, kd, ki) do at s h: so it is also the factor s by which the
     bandwidth must come down where a period is longer, with the same pole.
     """
     if kp == kd == ki == 0.0:

@@ -432,7 +432,7 @@ def _scatter(A: Array, rest: Array, weight: Array, R: Array, typical: Array) -> 
 
     n, nv, p = A.shape
     _, s, V = np.linalg.svd(R, full_matrices=False)
-    # References hold what the recording tells less than they do: that takes nothing of the noise.
+    # References hold what the recording determines less than they do: that takes nothing of the noise.
     taker = typical[:, None] * V.T / np.sqrt(s**2 + 1.0)
     length = next_fast_len(2 * n, real=True)
     total = np.zeros((p, p))

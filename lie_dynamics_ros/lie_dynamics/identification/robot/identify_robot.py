@@ -430,7 +430,7 @@ def identify_robot(
     bodies : sequence of str or int, optional
         Bodies to identify; all that have mass when left out.
     gains : bool
-        Whether measured efforts are the true ones times a gain of each joint. Recordings tell gains against each
+        Whether measured efforts are the true ones times a gain of each joint. Recordings determine gains against each
         other; their common size follows from the masses that are given, or from a payload of known mass
         (`gains_from_payload`).
     drive_gains : array-like, shape (nv,) or (nv, nv), optional

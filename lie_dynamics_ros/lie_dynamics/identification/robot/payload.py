@@ -92,7 +92,7 @@ class PayloadEstimate:
         told = ", ".join(f"{100.0 * part:.0f} %" for part in self.told)
         return (
             f"payload on {self.frame}: {self.inertia.mass:.4g} +- {self.mass_deviation:.2g} kg at "
-            f"({com}) +- ({spread}) m; of its inertia, xx, xy, xz, yy, yz, zz are told by {told}"
+            f"({com}) +- ({spread}) m; of its inertia, xx, xy, xz, yy, yz, zz are determined to {told}"
         )
 
 

@@ -40,7 +40,7 @@ SURE = 3.0
 SMALL = 0.05
 #: Delays of efforts that are tried where they are later than common [s].
 LATE = np.arange(0.1, 0.55, 0.1)
-#: Parts that are told of drives that two joints share; joints' efforts over the sum and the difference of two motors'.
+#: Parts that are named of drives that two joints share; joints' efforts over the sum and the difference of two motors'.
 COUPLED, SHARED = (1.0, -1.0), (1.0, 0.5)
 #: Least effort of a joint, by the given model, over the largest one, from which on it must have been measured.
 HEAVY = 0.01
@@ -282,7 +282,7 @@ def _other_reading(
 
 def _weightless(model: Model, samples: Samples) -> list[Reading]:
     """Return the reading by a driver that compensates gravity itself, where there is gravity."""
-    text = "efforts hold no gravity, as of drivers that compensate it"
+    text = "efforts hold no gravity, as from drivers that compensate it"
     return [("gravity", text, model.with_gravity(np.zeros(3)), _few(samples))] if model.gravity.any() else []
 
 
@@ -349,7 +349,7 @@ def _readings(model: Model, samples: Samples) -> Iterator[Reading]:
             effort, told = samples.source.effort.copy(), samples.source.effort[:, j : j + 2]
             effort[:, j] = size * told.sum(axis=1)
             effort[:, j + 1] = sign * size * (told[:, 0] - told[:, 1])
-            sums = f"they are {size:g} times the sum and {sign * size:g} times the difference of what is told"
+            sums = f"they are {size:g} times the sum and {sign * size:g} times the difference of what is given"
             yield "coupled", text + sums, model, replace(samples, source=replace(samples.source, effort=effort))
     yield "positions", "positions are in degrees", model, _read(samples, order, ones * np.pi / 180.0, order, ones)
     size = float(np.linalg.norm(model.gravity)) or 9.81

@@ -60,7 +60,7 @@ class RecordingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RecordingUse:
-    """How recordings are used, see `identify_robot`.
+    """Use of recordings, see `identify_robot`.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def signals_of(
 
 
 def _gains(given: npt.ArrayLike, nv: int) -> Array:
-    """Return the matrix (nv, nv) that takes efforts as told to those of joints."""
+    """Return the matrix (nv, nv) that takes efforts as given to those of joints."""
     gains = np.asarray(as_numbers(given, "drive_gains"))
     if gains.shape == (nv,) and np.isfinite(gains).all():
         gains = np.diag(gains)

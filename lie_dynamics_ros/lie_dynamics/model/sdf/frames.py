@@ -272,7 +272,7 @@ class Frames:
             if id(at) in seen or at.kind == WORLD:
                 raise DescriptionError(
                     f"{frame.label}: placement_frame {quoted(model.placement)} is expected to have its pose "
-                    "told in the model itself",
+                    "given in the model itself",
                     name=frame.name,
                     value=model.placement,
                     expected="a frame of the model",

@@ -25,7 +25,7 @@ from .fields import SdfFields, read_sdf_element
 from .frames import UNIQUE_SINCE, WORLD, Frames, Scope, ScopeReader, SdfFrame
 from .tree import JointReader, SdfJoint, Tree, add_bodies, ends, span
 
-#: Acceleration of free fall in a <world> that tells none, by the format [m/s^2].
+#: Acceleration of free fall in a <world> that gives none, by the format [m/s^2].
 WORLD_GRAVITY = (0.0, 0.0, -9.8)
 _GRAVITY_MOVED = (1, 6)
 """Version since which it is given beside the <physics> instead of in it."""
@@ -103,7 +103,7 @@ def read_sdf(
     _add_frames(bodies, scopes, frames, taken)
     for name, link in moving.items():
         if not is_told(link) and (name != tree.root or floating_base):
-            left_out.note("an inertia that is not told, and for which 1 kg and 1 kg m^2 stand,", link.label)
+            left_out.note("an inertia that is not given, and for which 1 kg and 1 kg m^2 stand,", link.label)
     for joint in tree.cut:
         for term in sorted({term for axis in joint.axes for term in axis.terms()}):
             left_out.note(f"{term} of joints that close loops", joint.label)
@@ -150,7 +150,7 @@ def _judge(
 
 
 def _add_root(bodies: BodyTree, name: str, pose: AnyArray, inertia: SpatialInertia, floating: bool) -> None:
-    if floating:  # the joint tells the pose
+    if floating:  # the joint gives the pose
         bodies.add(name, None, joint_types.free(), inertia=inertia, joint_name=ROOT_JOINT)
     else:
         bodies.add(name, None, placement=pose, inertia=inertia)
@@ -275,7 +275,7 @@ def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
     if told_in:
         raise DescriptionError(
             f"{link.label}: relative_to of the <pose> of its <inertial> is {quoted(told_in)}; none expected, "
-            "since it is told in the link",
+            "since it is given in the link",
             name=link.name,
             value=told_in,
             expected="no relative_to",

@@ -132,7 +132,7 @@ def _random_poses(platform: StewartPlatform, lengths: Array, rng: np.random.Gene
 
 # One form of a Stewart platform, whatever its frames, units and order of legs, and whichever side is the platform.
 #
-# Assembly modes are sought and judged in this form, so that they do not depend on how a platform was written down.
+# Assembly modes are sought and checked in this form, so that they do not depend on how a platform was written down.
 
 #: Differences below this share of the size are rounding errors.
 _ROUNDING = 1e-9

@@ -111,7 +111,7 @@ def make_target(placement: Placement, base: Array, platform: Array, lengths: Arr
 
 @dataclass
 class Ends:
-    """Where paths from one platform to another have led: one entry for each path.
+    """Ends of the paths from one platform to another: one entry for each path.
 
     ``e`` (n, 4) is the quaternion (w, x, y, z), scaled so that its largest entry is 1, ``p`` (n, 3) the position.
     """

@@ -228,7 +228,7 @@ def kernel_of(target: Target, chart: int, x: Complex) -> tuple[list[Complex], fl
 
 
 def _units(target: Target, x: Complex) -> Complex:
-    """Return the changes (6, 6) of x = (r, v), column by column, that count as one in judging what is flat.
+    """Return the changes (6, 6) of x = (r, v), column by column, that count as one in deciding what is flat.
 
     They are changes of r that leave joint 1 of the smaller side in place, and its displacements by the radius of that
     side: what the smaller side does to the legs is then not small. Far away they are those of r and v themselves.
@@ -281,7 +281,7 @@ def own_origins(target: Target) -> tuple[Origin, ...]:
     """Return the target's design twice, with two sets of complex lengths, each with all poses (half of them when flat).
 
     Without poses when the design is architecturally singular; none when it is nearly so, which leaves poses too far
-    away to be told from infinite ones, or when no two of four attempts agree on what the poses are.
+    away to be distinguished from infinite ones, or when no two of four attempts agree on what the poses are.
     """
     return _own_origins(target.placement.start.name, target.packed[:5].tobytes(), target.scale)
 
@@ -341,7 +341,7 @@ _TRIES_IN_VAIN = 2
 class FoundPoses:
     """Finite complex poses (quaternion, position), their condition numbers, and what else the paths led to.
 
-    ``family`` and ``suspects`` are points (chart, r and v) in continuous families, and near such; ``plain`` tells that
+    ``family`` and ``suspects`` are points (chart, r and v) in continuous families, and near such; ``plain`` means that
     every path led to a regular finite pose of its own, ``every`` that this holds for all paths of the class.
     """
 

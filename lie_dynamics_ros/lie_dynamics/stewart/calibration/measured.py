@@ -185,7 +185,7 @@ def refuse_other_readings(
 #: Numbers that are measured of each pose; and parameters that only say where frames are.
 _NUMBERS = {"pose": 6, "position": 3, "orientation": 3, "lengths": 0}
 _GAUGE = {"pose": 0, "position": 3, "orientation": 6, "lengths": 12}
-#: What tells no length but by the readings, whose gains may be unknown.
+#: What gives no length but by the readings, whose gains may be unknown.
 _WITHOUT_LENGTH = ("orientation", "lengths")
 #: Squares of a pose's residuals, over the median of all and by themselves, from where it is left out.
 _FAR, _FAR_ALONE = 12.0, 28.0

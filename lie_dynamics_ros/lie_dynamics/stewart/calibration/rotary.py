@@ -95,7 +95,7 @@ class RotaryCalibration:
     def __str__(self) -> str:
         ratio = float(np.sqrt(self.chi_square / max(self.degrees_of_freedom, 1)))
         dim = [name for name, part in zip(LEG_PARAMETERS, self.told.min(axis=0), strict=True) if part < 0.5]
-        return f"residuals are {ratio:.2g} times what is expected; hardly told: {', '.join(dim) or 'nothing'}"
+        return f"residuals are {ratio:.2g} times what is expected; hardly determined: {', '.join(dim) or 'nothing'}"
 
 
 def calibrate_rotary(
@@ -212,7 +212,7 @@ def calibrate_rotary(
 def rotary_rows(
     nominal: RotaryPlatform, poses: Array, angle_sigma: float, pose_sigma: tuple[float, float], points: float
 ) -> tuple[Array, Array, Array]:
-    """Return what poses (k, 4, 4), measured in unknown frames, would tell of the drawing's n parameters.
+    """Return what poses (k, 4, 4), measured in unknown frames, would determine of the drawing's n parameters.
 
     An infinite deviation of orientations stands for positions alone; `points` is the drawing's tolerance [m].
 
@@ -322,7 +322,7 @@ class _Problem:
         return (*legs, *(f"{side} {name}" for side in places for name in _SIX))
 
     def placed(self, measured: ToolReadings) -> _Problem:
-        """Return the problem with first guesses of where base and tool are, as far as measurements tell them."""
+        """Return the problem with first guesses of where base and tool are, as far as measurements determine them."""
         base, tool = np.eye(4), self.tool
         seen = None if measured.turns is None else se3.from_parts(measured.turns, measured.points)
         points = None if measured.pairs is not None or measured.level else measured.points

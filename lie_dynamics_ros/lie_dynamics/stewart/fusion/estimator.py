@@ -289,7 +289,7 @@ class StewartFusion:
                 raise StewartError(
                     f"{key} has shape {array.shape}, expected ({size},): {', '.join(self.names[:count])}"
                 )
-            if key != "readings":  # what one axis spoils tells of no other
+            if key != "readings":  # what one axis spoils says nothing of the others
                 array = self._axes @ array if (np.abs(array) <= LARGEST).all() else np.full(3, np.nan)
             values.append(array)
             there.append(np.full(size, given is not None))

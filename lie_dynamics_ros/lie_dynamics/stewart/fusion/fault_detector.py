@@ -27,7 +27,7 @@ _ROOMS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 
 
 class NoFault:
-    """An estimate beside that of the judge, which goes on with all sensors that it was about to leave out.
+    """An estimate beside that of the detector, which goes on with all sensors that it was about to leave out.
 
     Where a sample does not fit, the motion is given room. A hit passes, and all fits again; a faulty sensor has no such
     excuse, since a motion that explains it is far from likely.
@@ -36,7 +36,7 @@ class NoFault:
     ----------
     model : takes the steps.
     belief : from before the readings that speak against a sensor.
-    spent : what the judge's own estimate had cost until then.
+    spent : what the detector's estimate had cost until then.
     length : samples that are kept.
 
     Attributes

@@ -54,7 +54,7 @@ SCALES = (1e-12, 1e6)
 
 
 def check_scales(name: str, scales: Sequence[float]) -> None:
-    """Raise StewartError where a reading would tell nothing, or too much."""
+    """Raise StewartError where a reading would determine nothing, or too much."""
     for leg, scale in enumerate(scales, start=1):
         if not SCALES[0] <= abs(scale) <= SCALES[1]:
             of = f" of leg {leg}" if len(scales) > 1 else ""

@@ -15,7 +15,7 @@ NOT_FINITE, STUCK, DISAGREES = "not finite", "stuck", "disagrees"
 #: Standard deviation of a rotation from which on an estimate counts as lost [rad].
 _MOST_TURN = 0.1
 _TOO_MANY = 3
-#: Deviation of scales and turns of a gyroscope [1, rad] from which on a delay is told from them, and the delay that
+#: Deviation of scales and turns of a gyroscope [1, rad] from which on a delay differs from them, and the delay that
 #: looks like one of them in motions to and fro, over it [s].
 _KNOWN_SKEW, _SKEW_TIME = 1e-3, 0.3
 
@@ -141,7 +141,7 @@ class FusedPose:
     def inertial_delay(self) -> tuple[float, float]:
         """Delay of the IMU and its standard deviation [s].
 
-        That is infinite while scales and turns of the gyroscope are too uncertain to be told from a delay.
+        That is infinite while scales and turns of the gyroscope are too uncertain to be distinguished from a delay.
         """
         if not self.late:
             return 0.0, 0.0

@@ -101,7 +101,7 @@ class OffsetPlatform(Drawn):
         object.__setattr__(self, "home_turns", np.zeros(N_LEGS))
         if self.has_screws:
             if points.home_pose is None:
-                raise StewartError(f"{LEADS}: a home pose is expected, in which motors tell the distances")
+                raise StewartError(f"{LEADS}: a home pose is expected, in which motors give the distances")
             self.feet(points.home_pose)
             object.__setattr__(self, "home_turns", self._twists(points.home_pose, self._circles(points.home_pose)))
 
@@ -418,7 +418,7 @@ def aligned(rows: Array, T: Array) -> Array:
 
 
 class _Circles(NamedTuple):
-    """Where the second axes stand: quantities of the two conditions, vectors in {N}."""
+    """Directions of the second axes: quantities of the two conditions, vectors in {N}."""
 
     s: Array
     t: Array

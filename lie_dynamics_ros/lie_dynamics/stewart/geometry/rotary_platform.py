@@ -269,7 +269,7 @@ class RotaryPlatform(Drawn):
 
     @cached_property
     def bends(self) -> npt.NDArray[np.int64]:
-        """Which of `leg_angles` each leg has at home, 0 or 1, (6,)."""
+        """Index of `leg_angles` that each leg has at home, 0 or 1, (6,)."""
         both = self.leg_angles(self.home_pose)
         return np.asarray(np.nanargmin(np.abs(both - self.home_angles), axis=0))
 

@@ -105,7 +105,7 @@ class ColdStart:
             return f"no pose has these lengths; the path from the home pose ended at a singularity, {covered}"
         return (
             f"the path met a singularity {covered}; {len(self.candidates)} poses have these lengths, and only a nearer "
-            "home pose, or another sensor, can tell which one the platform is in"
+            "home pose, or another sensor, distinguishes which one the platform is in"
         )
 
     def require(self) -> ColdStart:

@@ -27,7 +27,7 @@ _BLOCK = 64
 _LAST = _BLOCK - 1
 _NO_ROWS, _NONE = np.empty((0, 6)), np.empty(0)
 _DT = nk.DT
-# What the kernel is told of what is known, for speed as arrays.
+# What is known, for the kernel's speed as arrays.
 _LENGTHS, _WITH_RATES, _WITH_ACCELERATIONS = np.zeros(1), np.ones(1), np.full(1, 2.0)
 
 

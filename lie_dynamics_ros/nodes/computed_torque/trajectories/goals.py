@@ -188,7 +188,7 @@ class Goals:
                     goal.piece, later = piece, begun[k + 1 :]
             held = goal.points is not None and player.holds(goal.points)
             if goal.piece is not None and any(np.isin(p.joints, goal.joints).any() for p in later):
-                code = SUCCESSFUL if goal.canceling else INVALID_GOAL  # whoever cancels is told of no failure
+                code = SUCCESSFUL if goal.canceling else INVALID_GOAL  # whoever cancels hears of no failure
                 self.finish(goal, code, TAKEN_OVER, goal.canceling)
                 given_up.append(goal)
             elif goal.canceling:
