@@ -1,4 +1,4 @@
-"""Topics that a node publishes, at the least cost: numbers for each joint, wrenches, base accelerations, reports."""
+"""Topics that a node publishes, with low overhead: numbers for each joint, wrenches, base accelerations, reports."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def offset_legs(
     a half of that at home). It turns freely about itself. On the platform, a free body, a knuckle turns on the hinge
     "pivot_1", ..., and the leg about the knuckle's second axis: 30 coordinates, 24 constraints.
 
-    Where the geometry has `screw_leads`, the slide is what the motor tells, and its piston a screw, "turn_1" ..., by
+    Where the geometry has `screw_leads`, the slide is the motor's reading, and its piston a screw, "turn_1" ..., by
     which the leg is longer where its joints turn its ends against each other: 36 coordinates, 30 constraints.
 
     Parameters
