@@ -145,10 +145,11 @@ class ModelData:
         rows = []
         for joint in self.joints:
             q, v = joint.q_slice, joint.v_slice
-            position = f"{value_text(self.limits.lower[q])} to {value_text(self.limits.upper[q])}"
-            most = [value_text(limit[v]) for limit in (self.limits.velocity, self.limits.effort)]
+            numbers = [limit[q] for limit in (self.limits.lower, self.limits.upper)]
+            numbers += [limit[v] for limit in (self.limits.velocity, self.limits.effort)]
+            low, high, *most = (f"{x[0]:.5g}" if len(x) == 1 else value_text(x) for x in numbers)
             mass = f"{self.inertia(joint.body).mass:.4g}"
-            rows.append((joint.name, joint.type.kind, joint.parent_body, joint.body, mass, position, *most))
+            rows.append((joint.name, joint.type.kind, joint.parent_body, joint.body, mass, f"{low} to {high}", *most))
         head = ("joint", "type", "from", "body", "mass", "position", "velocity", "effort")
         return table(head, rows, repr(self)[1:-1])
 
