@@ -173,7 +173,7 @@ class CommandInterface:
         if prepared.judge.model.joint_names != p.robot.model.joint_names:
             raise MessageError(TRAJECTORIES, "a trajectory that was read for another robot description")
         self._loop.settle()
-        player.jump, player.judged = p.options.start_tolerance, p.judge
+        player.start_tolerance, player.validated_by = p.options.start_tolerance, p.judge
         whole = prepared.judge is not p.judge
         lead = 0 if prepared.start else p.timing.soonest(p.laws.gains)
         start, queue = prepared.start or s.last, p.options.queue_trajectories

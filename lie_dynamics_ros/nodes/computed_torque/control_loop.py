@@ -126,15 +126,15 @@ class ControlLoop:
         options, clock, timing = p.options, p.clock, p.timing
         free = mode == "gravity_compensation" or mode in TOOL_MODES
         if free:
-            player.stay(state.position)
-        player.judged = p.judge
+            player.hold_at(state.position)
+        player.validated_by = p.judge
         pace = options.speed_scaling * s.pace
         if clock.wanted != pace and not (pace and any(isinstance(piece, Halt) for piece in player.pieces)):
             clock.follow(pace, options.speed_scaling_time)
         desired = player.at(stamp, p.judge)
         if not player.moving:
-            timing.shift.rest()
-        elif timing.shift.due and s.phase == FOLLOWING:
+            timing.compensation.reset()
+        elif timing.compensation.pending and s.phase == FOLLOWING:
             timing.shift_clock(mode, options, p.laws.gains, clock, desired, state)
             desired = player.at(stamp, p.judge)
         if options.contact_reaction != "retract" or free or s.phase in UNTIL_HOLD or player.holds(s.way_back):
@@ -158,7 +158,7 @@ class ControlLoop:
         player, mode, s.bridge = s.player, p.options.mode, ""
         moving = player.moving or within(s.velocity, p.robot.resting) != 1
         if s.phase in UNTIL_HOLD:
-            player.stay(s.position)
+            player.hold_at(s.position)
             p.tool.forget()
             return
         if before in TOOL_MODES and mode in TOOL_MODES and p.tool.reference is not None:

@@ -37,7 +37,7 @@ from .stopping import RESTING, Stop, StopMotion
 from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
 from .trajectories.goals import Goals
-from .trajectories.judging import TrajectoryJudge
+from .trajectories.judging import TrajectoryValidator
 from .trajectories.past_path import PastPath
 from .trajectories.path_clock import PathClock
 from .trajectories.trajectory_piece import Desired
@@ -174,7 +174,7 @@ class ControllerParts:
         The law, and the control of the tool's pose, whether in use or not.
     efforts, guard, far_stop : EffortLimiter, Guard, ndarray
         The limits of efforts and of states, and errors (n,) beyond which a stop holds the robot where it is.
-    judge : TrajectoryJudge
+    judge : TrajectoryValidator
     timing : LoopTiming
         What the loop knows of time.
     stop, watch, drives : Stop, OscillationWatch, DriveEstimate
@@ -191,7 +191,7 @@ class ControllerParts:
     laws: Laws
     tool: ToolControl
     guard: Guard
-    judge: TrajectoryJudge
+    judge: TrajectoryValidator
     far_stop: Array
     efforts: EffortLimiter
     timing: LoopTiming
@@ -260,7 +260,7 @@ class ControllerParts:
         """Stay where the robot is, as it was measured last; come to rest first where it moves."""
         s, zero = self.state, self.robot.zero
         assert s.player is not None and s.last is not None
-        s.player.stay(s.position)
+        s.player.hold_at(s.position)
         if within(s.velocity, self.robot.resting) != 1:
             now = Desired(s.position, s.velocity, zero, zero)
             s.player.slow_down(s.last, now, self.judge.way_to_rest(now))
@@ -321,7 +321,7 @@ def make_parts(
         "robot": robot, "options": options, "dynamics": dynamics, "numbers": numbers, "laws": laws,
         "far_stop": np.full(n, options.error_limit or USUAL_ERROR_LIMIT),
         "guard": Guard(robot.model.joint_names, robot.soft, robot.fastest, robot.speed, options),
-        "judge": TrajectoryJudge(
+        "judge": TrajectoryValidator(
             dynamics, robot.friction, _motion_limits(robot, options, numbers),
             options.check_dynamics and options.saturate_efforts, options.on_infeasible, options.stop_time,
             options.allow_nonzero_velocity_at_trajectory_end,

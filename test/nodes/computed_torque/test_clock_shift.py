@@ -8,7 +8,7 @@ from support.control.control_loop import ControlLoop
 from support.control.curved_paths import ARM, START, follow, quintic
 from support.cores import make_core
 
-from lie_dynamics_ros.nodes.computed_torque.trajectories.clock_shift import ClockShift
+from lie_dynamics_ros.nodes.computed_torque.loop_timing import DelayCompensation
 from lie_dynamics_ros.nodes.computed_torque.trajectories.path_clock import PathClock
 from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_piece import Desired
 
@@ -18,11 +18,11 @@ MOST = 4e-3
 
 def shifted(due, desired, q, qd, stiffness=KP, damping=KD, most=MOST, shift=None):
     """By how much the clock was put back [s]."""
-    clock, shift = PathClock(), shift or ClockShift(SPEED)
+    clock, shift = PathClock(), shift or DelayCompensation(SPEED)
     clock.at(10**9)
-    shift.due = round(due * 1e9)
-    shift.make(clock, desired, q, qd, stiffness, damping, most)
-    assert shift.due == 0
+    shift.pending = round(due * 1e9)
+    shift.apply(clock, desired, q, qd, stiffness, damping, most)
+    assert shift.pending == 0
     return (10**9 - clock.shown(10**9)) * 1e-9
 
 
@@ -70,9 +70,9 @@ def test_no_other_shift_makes_errors_to_come_less(seed):
 def test_within_a_motion_it_is_bounded_and_at_rest_it_begins_anew():
     desired = moving(np.random.default_rng(0))
     q, qd = desired.position - 9e-3 * desired.velocity, desired.velocity - 9e-3 * desired.acceleration
-    shift = ClockShift(SPEED)
+    shift = DelayCompensation(SPEED)
     assert [shifted(3e-3, desired, q, qd, shift=shift) for _ in range(3)] == pytest.approx([3e-3, 1e-3, 0.0], abs=1e-9)
-    shift.rest()
+    shift.reset()
     assert shifted(3e-3, desired, q, qd, shift=shift) == pytest.approx(3e-3, abs=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_the_first_motion_loses_the_error_of_its_first_states(mode, delay, monke
     arm, largest = arms.load(ARM), {}
     for name in ("put back", "left"):
         if name == "left":
-            monkeypatch.setattr(ClockShift, "make", lambda *_: None)
+            monkeypatch.setattr(DelayCompensation, "apply", lambda *_: None)
         simulated = arm.simulated(integrator="rk4")
         simulated.set(START, np.zeros(7))
         loop = ControlLoop(simulated, make_core(arm.model, mode=mode), 250.0, delay)

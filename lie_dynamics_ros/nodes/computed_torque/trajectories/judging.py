@@ -54,7 +54,7 @@ class Prepared:
         As they are to be played.
     start : int
         [ns]; 0 for now.
-    judge : TrajectoryJudge
+    judge : TrajectoryValidator
         The validator that checked it.
     note : str
         What was changed or let pass; empty where nothing was.
@@ -62,11 +62,11 @@ class Prepared:
 
     points: JointPoints
     start: int
-    judge: TrajectoryJudge
+    judge: TrajectoryValidator
     note: str = ""
 
 
-class TrajectoryJudge:
+class TrajectoryValidator:
     """Holds trajectories against the limits of one robot under the same options; safe to use from several threads.
 
     Parameters

@@ -51,7 +51,7 @@ def in_place(piece: Piece, time: int, _: Desired, rate: float) -> Halt:
 class _Waiting:
     start: int
     points: JointPoints
-    judged: object
+    validated_by: object
 
     @property
     def end(self) -> int:
@@ -69,7 +69,7 @@ class TrajectoryPlayer:
     ----------
     position : ndarray, shape (n,)
         Where the robot stands and is to stay.
-    jump : float
+    start_tolerance : float
         Largest distance [rad or m] from the desired position to a first point at time 0; farther ones are refused.
     clock : PathClock, optional
     turns : Turns, optional
@@ -79,12 +79,12 @@ class TrajectoryPlayer:
 
     Attributes
     ----------
-    jump : float
+    start_tolerance : float
     desired : Desired
         The motion desired last, as fast as it would be if the clock ran with time; never changed in place.
     pieces : list
         Trajectories under way, each on the joints that it owns.
-    judged : object
+    validated_by : object
         What trajectories are checked by now; one that waits is checked again where that is another object by then.
     dropped : list of tuple
         Start [ns], points and reason of trajectories that had waited and could not begin; the user takes them out.
@@ -95,13 +95,13 @@ class TrajectoryPlayer:
     def __init__(
         self,
         position: Array,
-        jump: float,
+        start_tolerance: float,
         clock: PathClock | None = None,
         turns: Turns | None = None,
         names: Sequence[str] = (),
     ) -> None:
-        self.jump = jump
-        self.judged: object = None
+        self.start_tolerance = start_tolerance
+        self.validated_by: object = None
         self.dropped: list[tuple[int, JointPoints, str]] = []
         self.begun: list[Piece] = []
         self.clock = clock or PathClock()
@@ -113,7 +113,7 @@ class TrajectoryPlayer:
         self._held: tuple[list[Piece | Halt], int, Array] = [], 0, zero  # pieces, end on the clock, velocity
         self.desired = Desired(np.array(position), zero, zero, zero)
 
-    def stay(self, position: Array) -> None:
+    def hold_at(self, position: Array) -> None:
         """Forget all trajectories and stay at a position."""
         self.pieces.clear()
         self._waiting.clear()
@@ -122,7 +122,7 @@ class TrajectoryPlayer:
 
     def slow_down(self, stamp: int, now: Desired, points: JointPoints) -> None:
         """Forget all trajectories, and come to rest at one point from a motion that none led to, at a time [ns]."""
-        self.stay(now.position)
+        self.hold_at(now.position)
         self.desired = now
         self.pieces.append(Piece(self.clock.at(stamp), points, now))
 
@@ -172,7 +172,7 @@ class TrajectoryPlayer:
         if queue:
             ends = [piece.end for piece in self.pieces] + [waiting.end for waiting in self._waiting]
             start = max([start, *ends])
-        new = _Waiting(start, points, self.judged)
+        new = _Waiting(start, points, self.validated_by)
         if new.end < now or start < new.end == now:
             raise PastError
         if start > now:
@@ -229,7 +229,7 @@ class TrajectoryPlayer:
         while self._waiting and self._waiting[0].start <= time:
             waiting = self._waiting.pop(0)
             self.desired = _written(self, waiting.start)
-            whole = waiting.judged is not self.judged or len(waiting.points.joints) < len(self.zero)
+            whole = waiting.validated_by is not self.validated_by or len(waiting.points.joints) < len(self.zero)
             try:
                 _take(self, _begun(self, waiting, waiting.start, judge, whole))
             except MessageError as error:
@@ -253,12 +253,12 @@ def _begun(player: TrajectoryPlayer, new: _Waiting, now: int, judge: Judge, whol
     if points.times[0] == 0.0:
         begin = player.turns.near(points, desired.position).position[0]
         distance = np.abs(begin - desired.position[points.joints])
-        if (distance > player.jump).any():
+        if (distance > player.start_tolerance).any():
             worst = int(np.argmax(distance))
             raise FarError(
                 TRAJECTORIES,
                 f"a trajectory that starts {distance[worst]:.3g} rad or m from the desired position of joint "
-                f"{player.names[int(points.joints[worst])]}; start_tolerance is {player.jump:g}",
+                f"{player.names[int(points.joints[worst])]}; start_tolerance is {player.start_tolerance:g}",
             )
     if start < now:
         # Late: points that are past are left out, and the first of the others is reached at its own time.
