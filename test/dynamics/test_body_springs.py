@@ -215,10 +215,13 @@ BALL = f"""<mujoco><worldbody><body name="a" pos="0 0 1" quat=".9 .1 -.2 .3">
 def test_torsion_springs_are_those_of_mujoco_s_balls(rng):
     """Across its ball; elsewhere forces are slopes of the energy, and slopes those of differences."""
     there = mujoco.MjModel.from_xml_string(BALL)
-    with pytest.warns(DescriptionWarning, match="springs of ball"):
-        rigid = Model.from_mjcf(there)
-    rest = so3.from_quaternion(np.roll(there.body_quat[2], -1))
-    model = rigid.with_body_springs([TorsionSpring("a", "b", 12.0, rest, 0.7)])
+    there.qpos_spring[1:] = [0.9, 0.1, 0.2, np.sqrt(0.14)]
+    rigid = Model.from_mjcf(there)
+    (spring,) = rigid.body_springs
+    placed, rest = (so3.from_quaternion(np.roll(x, -1)) for x in (there.body_quat[2], there.qpos_spring[1:]))
+    assert (spring.first, spring.second, spring.stiffness, spring.name) == ("a", "b", 12.0, "ball")
+    assert np.abs(spring.rest - placed @ rest).max() < 1e-12
+    model = rigid.with_joint_terms(springs=True, damping=True)
     zero = np.zeros(4)
     for _ in range(5):
         q, qd = rigid.integrate(rigid.neutral(), rng.normal(size=4)), rng.normal(size=4)

@@ -16,7 +16,7 @@ from ..lie import SpatialInertia, se3, so3
 from ..texts import listed, quoted, unique
 from . import joint_types
 from .bodies import BodyTree
-from .structure import BodySpring
+from .structure import AnySpring, BodySpring, TorsionSpring
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 _SITE = 3  # mjtWrap
@@ -117,7 +117,7 @@ _ADDRESSES = {kind: kind for kind in ("body", "site", "actuator", "tendon")} | {
 """Fields of `mujoco.MjModel` with the places of names."""
 
 
-def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[BodySpring]]:
+def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[AnySpring]]:
     """Return name, bodies, gravity and springs between bodies of a robot in MJCF; see `Model.from_mjcf`.
 
     Warns
@@ -131,8 +131,9 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[BodySpring]]:
     taken = set(names.all("body"))
     places = pose_of(compiled.body_pos, compiled.body_quat)
     inertias = _inertias(compiled)
+    turned: list[TorsionSpring] = []
     for index in range(1, compiled.nbody):
-        _add_body(bodies, compiled, index, names, taken, places[index], inertias[index])
+        turned += _add_body(bodies, compiled, index, names, taken, places[index], inertias[index])
     sites = site_frames(names)
     site_places = pose_of(compiled.site_pos, compiled.site_quat)
     frames = []
@@ -146,7 +147,7 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[BodySpring]]:
         warnings.warn(f"robot '{name}': not part of the model: {'; '.join(missing)}", DescriptionWarning, stacklevel=3)
     has_gravity = not compiled.opt.disableflags & _bit("GRAVITY")
     springs = [_spring(compiled, names, int(k), frames) for k in np.flatnonzero(_are_springs(compiled))]
-    return name, bodies, np.array(compiled.opt.gravity) * has_gravity, springs
+    return name, bodies, np.array(compiled.opt.gravity) * has_gravity, [*springs, *turned]
 
 
 def _are_springs(compiled: Any) -> npt.NDArray[np.bool_]:
@@ -217,12 +218,15 @@ def _add_body(
     taken: set[str],
     placement: Array,
     inertia: SpatialInertia,
-) -> None:
-    """Add a body: a joint each with a frame at its anchor, since MuJoCo's body frame is at none of them."""
+) -> list[TorsionSpring]:
+    """Add a body: a joint each with a frame at its anchor, since MuJoCo's body frame is at none of them.
+
+    Return the springs of its balls.
+    """
     name = names.of("body", index)
     at = names.of("body", compiled.body_parentid[index])
     first, count = int(compiled.body_jntadr[index]), int(compiled.body_jntnum[index])
-    anchor = np.zeros(3)
+    anchor, springs = np.zeros(3), list[TorsionSpring]()
     for joint in range(first, first + count):
         label, kind, axis = names.of("joint", joint), compiled.jnt_type[joint], compiled.jnt_axis[joint]
         reference = float(compiled.qpos0[compiled.jnt_qposadr[joint]])
@@ -240,11 +244,16 @@ def _add_body(
         kinds = {_FREE: joint_types.free, _BALL: joint_types.spherical}
         motion = kinds[kind]() if kind in kinds else [joint_types.prismatic, joint_types.revolute][kind - _SLIDE](axis)
         own = inertia if whole else None
+        if kind == _BALL and compiled.jnt_stiffness[joint]:
+            first_entry = compiled.jnt_qposadr[joint]
+            rest = placement @ pose_of(np.zeros(3), compiled.qpos_spring[first_entry : first_entry + 4])
+            springs.append(TorsionSpring(at, moved, compiled.jnt_stiffness[joint], rest[:3, :3], name=label))
         limits = _limits(compiled, joint, label)
         bodies.add(moved, at, motion, placement, own, joint_name=label, mimic=None, **limits)
         at, placement = moved, np.eye(4)
     if at != name:
         bodies.add(name, at, placement=_shifted(placement, -anchor), inertia=inertia)
+    return springs
 
 
 def _limits(compiled: Any, joint: int, label: str) -> dict[str, npt.ArrayLike]:
@@ -285,8 +294,8 @@ def _left_out(compiled: Any, names: MjcfNames) -> list[str]:
 
     one_sided = compiled.jnt_actfrclimited & (compiled.jnt_actfrcrange.sum(axis=1) != 0.0)
     nonlinear = compiled.dof_jntid[rows("dof_dampingpoly", compiled.nv)]
-    several = (compiled.jnt_type == _BALL) | (compiled.jnt_type == _FREE)
-    found = named("springs of ball and free joints", "joint", several & (compiled.jnt_stiffness != 0.0))
+    free = compiled.jnt_type == _FREE
+    found = named("springs of free joints", "joint", free & (compiled.jnt_stiffness != 0.0))
     found += named("springs that are not linear, of joints", "joint", rows("jnt_stiffnesspoly", compiled.njnt))
     found += named("damping that is not linear, of joints", "joint", np.isin(np.arange(compiled.njnt), nonlinear))
     found += named("limits of balls", "joint", (compiled.jnt_type == _BALL) & (compiled.jnt_limited != 0))

@@ -115,8 +115,8 @@ class Model(ModelData):
         Bodies, joints and their coordinates are those of MuJoCo, in its order. Values of joints are its ``qpos``, but
         free and ball joints have the order of entries of all models here, see ``doc/models.md``. Bodies and sites are
         frames. Where MuJoCo's body frame is at no joint, the body that moves has another frame and the name
-        "body/joint". Armature, damping, dry friction and springs are in `limits`, spatial tendons between two sites in
-        `body_springs`. Equality constraints come by `ConstraintSet.from_mjcf`.
+        "body/joint". Armature, damping, dry friction and springs are in `limits`, spatial tendons between two sites
+        and springs of balls in `body_springs`. Equality constraints come by `ConstraintSet.from_mjcf`.
 
         Parameters
         ----------
