@@ -120,7 +120,7 @@ def carry_reference(rows, i, q, rate, reference, work):
 
 
 @inline
-def coriolis_product_core(rows, q, qd, reference, _c, _d, given, out, _z, work):
+def coriolis_product_core(rows, q, qd, reference, given, out, work):
     """Fill `out` (nv) with C q_r; ``given[0]`` asks for Ploen's C instead of Christoffel's."""
     n = int(rows[0, N_V])
     for k in range(W, AW):
@@ -144,7 +144,7 @@ def coriolis_product_core(rows, q, qd, reference, _c, _d, given, out, _z, work):
         add3(work, parent, F, f)
 
 
-_one = make_single(coriolis_product_core, COLUMNS)
+_one = make_single(coriolis_product_core, COLUMNS, "q a b given y")
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1])", quick=True)
@@ -160,8 +160,8 @@ def any_coriolis_product(rows, q, qd, reference, _f_ext, ploen, out):
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
     work = workspace(out.shape[0] + 1, COLUMNS, q)
-    coriolis_product_core(rows, q, qd, reference, q, q, ploen, out, out, work)
+    coriolis_product_core(rows, q, qd, reference, ploen, out, work)
     return OK if all_finite(out) else NOT_FINITE
 
 
-coriolis_product_batch = make_batch(coriolis_product_core, COLUMNS)
+coriolis_product_batch = make_batch(coriolis_product_core, COLUMNS, "q a b given y")

@@ -218,7 +218,7 @@ def _status(given, qdd, tau, work):
     return NOT_FINITE
 
 
-_one = make_single(hybrid_dynamics_core, COLUMNS, _status)
+_one = make_single(hybrid_dynamics_core, COLUMNS, "q a b f_ext c given y z", _status)
 
 
 @kernel(
@@ -279,4 +279,4 @@ def any_hybrid_dynamics(rows, q, qd, tau, f_ext, qdd, given, qdd_out, tau_out):
     return _status(given, qdd_out, tau_out, work)
 
 
-hybrid_dynamics_batch = make_batch(hybrid_dynamics_core, COLUMNS)
+hybrid_dynamics_batch = make_batch(hybrid_dynamics_core, COLUMNS, "q a b f_ext c given y z")

@@ -98,7 +98,7 @@ def add_joint_motion(rows, i, q, w, v, dw, dv, aw, x, y):
 
 
 @inline
-def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
+def inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, work):
     """Fill `out` with the joint forces of one state, or of one tile of states.
 
     Kim sees V and dV/dt from one inertial frame. Here each frame is seen from an inertial one that moves as its origin
@@ -157,7 +157,7 @@ def inverse_dynamics_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
             add3(work, parent, _F, f)
 
 
-_one = make_single(inverse_dynamics_core, _COLUMNS)
+_one = make_single(inverse_dynamics_core, _COLUMNS, "q a b f_ext y")
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True, fresh=1, size=N_V)
@@ -185,11 +185,11 @@ def any_inverse_dynamics(rows, q, qd, qdd, f_ext, out):
     if not check_quaternions(rows, q):
         return BAD_QUATERNION
     work = workspace(out.shape[0] + 1, _COLUMNS, q)
-    inverse_dynamics_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, out, out, work)
+    inverse_dynamics_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), out, work)
     return OK if all_finite(out) else NOT_FINITE
 
 
-inverse_dynamics_batch = make_batch(inverse_dynamics_core, _COLUMNS)
+inverse_dynamics_batch = make_batch(inverse_dynamics_core, _COLUMNS, "q a b f_ext y")
 
 
 # Columns of the workspace: transform, acceleration against gravity, mass and first moment of all bodies beyond.
@@ -197,7 +197,7 @@ _A, _MASS, _MOMENT, _GRAVITY_COLUMNS = 12, 15, 16, 19
 
 
 @inline
-def gravity_force_core(rows, q, _a, _b, _f, _c, _given, out, _z, work):
+def gravity_force_core(rows, q, out, work):
     """Fill `out` with the joint forces of one state, or of one tile of states."""
     n = int(rows[0, N_V])
     prepare_transforms(rows, q, work, _R)
@@ -222,7 +222,7 @@ def gravity_force_core(rows, q, _a, _b, _f, _c, _given, out, _z, work):
             add3(work, parent, _MOMENT, h)
 
 
-_one_gravity = make_single(gravity_force_core, _GRAVITY_COLUMNS)
+_one_gravity = make_single(gravity_force_core, _GRAVITY_COLUMNS, "q y")
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1])", quick=True, fresh=1, size=N_V)
@@ -231,4 +231,4 @@ def gravity_force(rows, q, out):
     return _one_gravity(rows, q, q, q, q, q, NONE_GIVEN, out, out, out.shape[0] == rows[0, N_V])
 
 
-gravity_force_batch = make_batch(gravity_force_core, _GRAVITY_COLUMNS)
+gravity_force_batch = make_batch(gravity_force_core, _GRAVITY_COLUMNS, "q y")

@@ -36,7 +36,7 @@ def world_poses(rows, q, work):
 
 
 @inline
-def forward_kinematics_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
+def forward_kinematics_core(rows, q, out, work):
     """Fill `out` (16 n_bodies) with the 4x4 poses of the bodies of one state, or of one tile."""
     world_poses(rows, q, work)
     for i in range(1, int(rows[0, N_V]) + 1):
@@ -55,7 +55,7 @@ def forward_kinematics_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
         put(out, k + 15, 1.0)
 
 
-_one = make_single(forward_kinematics_core, POSE_COLUMNS)
+_one = make_single(forward_kinematics_core, POSE_COLUMNS, "q y")
 
 
 @kernel("(float64[:,::1], float64[::1], float64[:,:,::1])", quick=True, fresh=1, size=(N_BODIES, fixed(4), fixed(4)))
@@ -65,7 +65,7 @@ def forward_kinematics(rows, q, out):
     return _one(rows, q, q, q, q, q, NONE_GIVEN, flat, flat, out.shape[0] == rows[0, N_BODIES])
 
 
-forward_kinematics_batch = make_batch(forward_kinematics_core, POSE_COLUMNS)
+forward_kinematics_batch = make_batch(forward_kinematics_core, POSE_COLUMNS, "q y")
 
 
 # The frame: row it hangs on (0: the world), kind of frame asked for, pose in the row's kernel frame.
@@ -106,7 +106,7 @@ def _get_column(out, n, i):
 
 
 @inline
-def jacobian_core(rows, q, qd, where, _c, _d, _given, out, rate, _work):
+def jacobian_core(rows, q, qd, where, out, rate, _work):
     """Fill `out` (6 nv), and `rate` (6 nv) unless it is empty, of one state or of one tile."""
     n = int(rows[0, N_V])
     clear(out)
@@ -162,7 +162,7 @@ def _finite(_given, y, z, _work):
     return OK if all_finite(y) and all_finite(z) else NOT_FINITE
 
 
-_one_jacobian = make_single(jacobian_core, 1, _finite)  # nothing is kept
+_one_jacobian = make_single(jacobian_core, 1, "q a b y z", _finite)  # nothing is kept
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[:,::1])", quick=True, fresh=1, size=(fixed(6), N_V))
@@ -185,4 +185,4 @@ def jacobian_and_rate(rows, q, qd, where, out):
     return _one_jacobian(rows, q, qd, where, q, q, NONE_GIVEN, flat[:half], flat[half:], fits)
 
 
-jacobian_batch = make_batch(jacobian_core, 1)
+jacobian_batch = make_batch(jacobian_core, 1, "q a b y z")

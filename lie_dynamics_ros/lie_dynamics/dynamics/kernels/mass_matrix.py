@@ -62,7 +62,7 @@ def clear(matrix):
 
 
 @inline
-def mass_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
+def mass_matrix_core(rows, q, out, work):
     """Fill `out` (nv nv) with the mass matrix of one state, or of one tile."""
     n = int(rows[0, N_V])
     clear(out)
@@ -112,7 +112,7 @@ def rate_terms(rows, ploen, work):
 
 
 @inline
-def coriolis_core(rows, q, qd, _b, _c, _d, given, out, _z, work):
+def coriolis_core(rows, q, qd, given, out, work):
     """Fill `out` (nv nv) with the Coriolis matrix; ``given[0]`` asks for Ploen's instead of Christoffel's."""
     n = int(rows[0, N_V])
     clear(out)
@@ -152,7 +152,7 @@ def coriolis_core(rows, q, qd, _b, _c, _d, given, out, _z, work):
             add3(work, parent, L, l)
 
 
-_one_coriolis = make_single(coriolis_core, COLUMNS)
+_one_coriolis = make_single(coriolis_core, COLUMNS, "q a given y")
 
 
 @kernel(
@@ -165,5 +165,5 @@ def coriolis(rows, q, qd, ploen, out):
     return _one_coriolis(rows, q, qd, q, q, q, ploen, flat, flat, fit)
 
 
-mass_matrix_batch = make_batch(mass_matrix_core, INERTIA_COLUMNS)
-coriolis_batch = make_batch(coriolis_core, COLUMNS)
+mass_matrix_batch = make_batch(mass_matrix_core, INERTIA_COLUMNS, "q y")
+coriolis_batch = make_batch(coriolis_core, COLUMNS, "q a given y")

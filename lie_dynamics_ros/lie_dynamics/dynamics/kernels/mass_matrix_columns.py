@@ -147,7 +147,7 @@ if COMPILED:
         return (dot(w, m) + dot(v, f)) * positive(vector_at(constants, ends) - (k + 0.5))
 
     @inline
-    def _fill(rows, q, _a, _b, _c, _d, _given, out, _z, work):
+    def _fill(rows, q, out, work):
         n, blocks = int(rows[0, N_V]), int(rows[0, BLOCKS])
         stride, first = blocks * LANES, int(rows[0, COLUMNS_AT]) // LANES
         _poses(rows, q, work)
@@ -183,7 +183,7 @@ def _lines(rows):
     return int(rows[0, BLOCKS]) * LANES
 
 
-_one = make_single(_fill, _COLUMNS, lines=_lines)
+_one = make_single(_fill, _COLUMNS, "q y", lines=_lines)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[:,::1])", quick=True, fresh=1, size=(N_V, N_V))

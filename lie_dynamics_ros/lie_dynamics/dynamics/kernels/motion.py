@@ -58,7 +58,7 @@ _TWIST, _ENERGY_COLUMNS = 12, 18
 
 
 @inline
-def body_motion_core(rows, q, qd, qdd, _c, _d, _given, twists, accelerations, work):
+def body_motion_core(rows, q, qd, qdd, twists, accelerations, work):
     """Fill the bodies' twists and their rates (6 n_bodies each), every one in its own frame. Kim (37), (41)."""
     for k in range(_COLUMNS):
         put2(work, 0, k, 0.0)
@@ -115,7 +115,7 @@ def seen_from_first(rows, q, origin, work):
 
 
 @inline
-def body_sums_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
+def body_sums_core(rows, q, qd, out, work):
     """Fill the sums over all bodies, in the world frame; see `SUM_MASS` and its neighbours."""
     clear(out)
     n = int(rows[0, N_V])
@@ -148,7 +148,7 @@ def body_sums_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
 
 
 @inline
-def kinetic_energy_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
+def kinetic_energy_core(rows, q, qd, out, work):
     """Fill `out` (1) with qd^T M qd / 2: bodies by their twists in their own frames, and rotors."""
     clear(out)
     n = int(rows[0, N_V])
@@ -176,7 +176,7 @@ def kinetic_energy_core(rows, q, qd, _b, _c, _d, _given, out, _z, work):
 
 
 @inline
-def center_of_mass_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
+def center_of_mass_core(rows, q, out, work):
     """Fill `out` (3) with the centre of mass in the world: masses and first moments of all bodies, leaves first."""
     clear(out)
     n = int(rows[0, N_V])
@@ -231,7 +231,7 @@ def move_columns(rows, q, out):
 
 
 @inline
-def centroidal_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
+def centroidal_matrix_core(rows, q, out, work):
     """Fill the 6 x nv matrix that takes qd to the momentum about the centre of mass, in the world's axes."""
     clear(out)
     n = int(rows[0, N_V])
@@ -254,9 +254,9 @@ def centroidal_matrix_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
         move_columns(rows, q, out)
 
 
-_one_sum = make_single(body_sums_core, COLUMNS)
-_one_energy = make_single(kinetic_energy_core, _ENERGY_COLUMNS)
-_one_center = make_single(center_of_mass_core, _CENTER_COLUMNS)
+_one_sum = make_single(body_sums_core, COLUMNS, "q a y")
+_one_energy = make_single(kinetic_energy_core, _ENERGY_COLUMNS, "q a y")
+_one_center = make_single(center_of_mass_core, _CENTER_COLUMNS, "q y")
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True, fresh=1, size=fixed(SUM_SIZE))
@@ -280,8 +280,8 @@ def center_of_mass(rows, q, out):
     return _one_center(rows, q, q, q, q, q, NONE_GIVEN, out, out, fit)
 
 
-kinetic_energy_batch = make_batch(kinetic_energy_core, _ENERGY_COLUMNS)
-center_of_mass_batch = make_batch(center_of_mass_core, _CENTER_COLUMNS)
-body_motion_batch = make_batch(body_motion_core, _COLUMNS)
-body_sums_batch = make_batch(body_sums_core, COLUMNS)
-centroidal_matrix_batch = make_batch(centroidal_matrix_core, INERTIA_COLUMNS)
+kinetic_energy_batch = make_batch(kinetic_energy_core, _ENERGY_COLUMNS, "q a y")
+center_of_mass_batch = make_batch(center_of_mass_core, _CENTER_COLUMNS, "q y")
+body_motion_batch = make_batch(body_motion_core, _COLUMNS, "q a b y z")
+body_sums_batch = make_batch(body_sums_core, COLUMNS, "q a y")
+centroidal_matrix_batch = make_batch(centroidal_matrix_core, INERTIA_COLUMNS, "q y")

@@ -28,7 +28,7 @@ from ...dynamics.kernels.common.spatial import (
     times_skew,
     wrench_cross,
 )
-from ...dynamics.kernels.common.states import NONE_GIVEN, all_finite, make_batch
+from ...dynamics.kernels.common.states import all_finite, make_batch
 from ...dynamics.kernels.common.world import (
     INERTIA_C,
     INERTIA_COLUMNS,
@@ -132,7 +132,7 @@ def add_users_symbols(rows, q, i, at, out, work):
 
 
 @inline
-def christoffel_core(rows, q, _a, _b, _c, _d, _given, out, _z, work):
+def christoffel_core(rows, q, out, work):
     """Fill `out` (nv nv nv) with the symbols of one state, or of one tile; for all joints but ball and free ones."""
     n = int(rows[0, N_V])
     clear(out)
@@ -177,11 +177,11 @@ def christoffel(rows, q, out):
         return BAD_SHAPE
     work = workspace(out.shape[0] + 1, INERTIA_COLUMNS, q)
     flat = out.reshape(out.size)
-    christoffel_core(rows, q, q, q, q, q, NONE_GIVEN, flat, flat, work)
+    christoffel_core(rows, q, flat, work)
     return OK if all_finite(flat) else NOT_FINITE
 
 
-christoffel_batch = make_batch(christoffel_core, INERTIA_COLUMNS)
+christoffel_batch = make_batch(christoffel_core, INERTIA_COLUMNS, "q y")
 
 
 @outline

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...dynamics.kernels.common.joints import check_quaternions
 from ...dynamics.kernels.common.manifold import move, tangent_rate
-from ...dynamics.kernels.common.states import NONE_GIVEN, all_finite
+from ...dynamics.kernels.common.states import all_finite
 from ...dynamics.kernels.forward_dynamics import COLUMNS as _WORK_COLUMNS
 from ...dynamics.kernels.forward_dynamics import hybrid_dynamics_core
 from ...dynamics.kernels.friction import DAMPING, LOAD, SMOOTHING_SPEED, dry_friction, is_dry, smooth_side, transmitted
@@ -42,7 +42,7 @@ def accelerations(rows, q, qd, tau, f_ext, qdd, given, out, tau_out, work):
 @outline
 def forces(rows, q, qd, qdd, f_ext, out, work):
     """Write the joint forces of a motion, `inverse_dynamics`."""
-    inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, NONE_GIVEN, out, out, work)
+    inverse_dynamics_core(rows, q, qd, qdd, f_ext, out, work)
 
 
 @outline

@@ -48,30 +48,42 @@ def quaternions_fit(rows, q, start, stop):
     return good
 
 
-def make_batch(core, columns):
+def _with_all(core, takes):
+    """Return a helper with all arguments of a recursion, which calls `core` with those that it takes."""
+    name, space = core.__name__, {"core": core}
+    arguments = ", ".join(["rows", *takes.split(), "work"])
+    text = f"def {name}(rows, q, a, b, f_ext, c, given, y, z, work):\n    core({arguments})"
+    exec(compile(text, f"<arguments of {name}>", "exec"), space)
+    return inline(space[name])
+
+
+def make_batch(core, columns, takes):
     """Make the kernel that runs `core` over a batch.
 
     Parameters
     ----------
     core : function
-        ``core(rows, q, a, b, f_ext, c, given, y, z, work)``, an `inline` function that reads the flat arrays of scalars
-        q, a, b, f_ext, c and writes the flat arrays y, z (any may be empty); `given` is the same for all states.
+        An `inline` function of rows, what it takes, and a workspace. It reads the flat arrays of scalars q, a, b,
+        f_ext, c and writes the flat arrays y, z (any may be empty); `given` is the same for all states.
     columns : int
         Columns of its workspace.
+    takes : str
+        Which of "q a b f_ext c given y z" it takes, in its order.
 
     Returns
     -------
     kernel
         ``batch(rows, q, a, b, f_ext, c, given, y, z)``, arrays with a leading axis of states; returns the worst status.
     """
+    run = _with_all(core, takes)
 
-    def batch(rows, q, a, b, c, d, given, y, z):
+    def batch(rows, q, a, b, f_ext, c, given, y, z):
         status = OK
         count = q.shape[0]
         width = tile_width(count)
         tq = vector_space(q.shape[1], np.empty((0, width), q.dtype))
         ta, tb = vector_space(a.shape[1], tq), vector_space(b.shape[1], tq)
-        tc, td = vector_space(c.shape[1], tq), vector_space(d.shape[1], tq)
+        tf, tc = vector_space(f_ext.shape[1], tq), vector_space(c.shape[1], tq)
         ty, tz = vector_space(y.shape[1], tq), vector_space(z.shape[1], tq)
         n = int(rows[0, N_V]) + 1
         work = workspace(n, columns, tq)
@@ -82,9 +94,9 @@ def make_batch(core, columns):
             load_tile(q, start, tq)
             load_tile(a, start, ta)
             load_tile(b, start, tb)
+            load_tile(f_ext, start, tf)
             load_tile(c, start, tc)
-            load_tile(d, start, td)
-            core(rows, tq, ta, tb, tc, td, given, ty, tz, work)
+            run(rows, tq, ta, tb, tf, tc, given, ty, tz, work)
             good = store_tile(ty, start, y)
             if not (store_tile(tz, start, z) and good):
                 status = max(status, NOT_FINITE)
@@ -119,15 +131,13 @@ def row_each(rows):
     return int(rows[0, N_V]) + 1
 
 
-def make_single(core, columns, status=finite_status, lines=row_each):
+def make_single(core, columns, takes, status=finite_status, lines=row_each):
     """Make what runs `core` for one state, in memory on the stack; a kernel checks the shapes and returns its status.
 
     Parameters
     ----------
-    core : function
-        As for `batch.make_batch`.
-    columns : int
-        Columns of its workspace.
+    core, columns, takes
+        As for `make_batch`.
     status : function
         ``status(given, y, z, work)`` returns the status of what was found.
     lines : function
@@ -139,6 +149,7 @@ def make_single(core, columns, status=finite_status, lines=row_each):
         ``run(rows, q, a, b, f_ext, c, given, y, z, fit)``, flat arrays of one state. `fit` tells whether all but q have
         the right shape; what `core` does not read may be anything.
     """
+    whole = _with_all(core, takes)
 
     @pasted
     def run(rows, q, a, b, f_ext, c, given, y, z, fit):
@@ -150,7 +161,7 @@ def make_single(core, columns, status=finite_status, lines=row_each):
             return TOO_LARGE
         scratch = stack_numbers()
         work = single_workspace(scratch, lines(rows), columns, q)
-        core(rows, q, a, b, f_ext, c, given, y, z, work)
+        whole(rows, q, a, b, f_ext, c, given, y, z, work)
         return status(given, y, z, work)
 
     return run

@@ -106,7 +106,7 @@ _COLUMNS = 22  # poses, screws, mass and first moment, as in `world`
 
 
 @inline
-def gravity_derivatives_core(rows, q, _a, _b, _f, _c, _given, out, _z, work):
+def gravity_derivatives_core(rows, q, out, work):
     """Fill `out` (nv nv) with the derivatives of one state, or of one tile of states; without users' joints."""
     n = int(rows[0, N_V])
     if n == 0:
@@ -140,7 +140,7 @@ def gravity_derivatives_core(rows, q, _a, _b, _f, _c, _given, out, _z, work):
             add3(work, parent, MOMENT_C, h)
 
 
-_one = make_single(gravity_derivatives_core, _COLUMNS)
+_one = make_single(gravity_derivatives_core, _COLUMNS, "q y")
 
 
 @kernel("(float64[:,::1], float64[::1], float64[:,::1])", quick=True, fresh=1, size=(N_V, N_V))
@@ -151,7 +151,7 @@ def gravity_derivatives(rows, q, out):
     return _one(rows, q, q, q, q, q, NONE_GIVEN, flat, flat, fit)
 
 
-gravity_derivatives_batch = make_batch(gravity_derivatives_core, _COLUMNS)
+gravity_derivatives_batch = make_batch(gravity_derivatives_core, _COLUMNS, "q y")
 
 
 #: Columns of the workspace after those of `world`: acceleration, wrench, U, W, and dJ/dt + U.
@@ -380,7 +380,7 @@ def users_rows(rows, q, work, out, stride):
 
 
 @inline
-def inverse_derivatives_core(rows, q, qd, qdd, f_ext, _c, _given, out, _z, work):
+def inverse_derivatives_core(rows, q, qd, qdd, f_ext, out, work):
     """Fill `out` (3 nv nv) with d tau / dq, d tau / dqd, and the mass matrix of one state, or of one tile.
 
     Entries of rows that are not on one path must be zero before.
@@ -413,7 +413,7 @@ def inverse_derivatives(rows, q, qd, qdd, f_ext, out):
     work = workspace(n + 1, COLUMNS, q)
     flat = out.reshape(out.size)
     clear(flat)
-    inverse_derivatives_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), q, NONE_GIVEN, flat, flat, work)
+    inverse_derivatives_core(rows, q, qd, qdd, f_ext.reshape(f_ext.size), flat, work)
     return OK if all_finite(flat) else NOT_FINITE
 
 
@@ -431,7 +431,7 @@ def mark_paths(rows, marks):
 
 
 @kernel(BATCH_SIGNATURE)
-def inverse_derivatives_batch(rows, q, qd, qdd, f_ext, _c, given, out, _z):
+def inverse_derivatives_batch(rows, q, qd, qdd, f_ext, _c, _given, out, _z):
     """Write what `inverse_derivatives_core` finds for each state of a batch and return the worst status."""
     status = OK
     count, n, states = q.shape[0], qd.shape[1], tile_width(q.shape[0])
@@ -449,7 +449,7 @@ def inverse_derivatives_batch(rows, q, qd, qdd, f_ext, _c, given, out, _z):
         load_tile(qd, start, ta)
         load_tile(qdd, start, tb)
         load_tile(f_ext, start, tc)
-        inverse_derivatives_core(rows, tq, ta, tb, tc, tq, given, tile, tile, work)
+        inverse_derivatives_core(rows, tq, ta, tb, tc, tile, work)
         if not store_marked(tile, marks, start, out):
             status = max(status, NOT_FINITE)
     return status

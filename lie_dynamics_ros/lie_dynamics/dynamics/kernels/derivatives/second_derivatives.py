@@ -274,7 +274,7 @@ def same_branch(rows, j, k, work, out):
 
 
 @inline
-def second_derivatives_core(rows, q, qd, qdd, f_ext, y, _given, out, _z, work):
+def second_derivatives_core(rows, q, qd, qdd, f_ext, y, out, work):
     """Fill `out` (4 nv nv) with the derivatives of y . tau along q q, q qd, qd qd and q qdd of one state, or tile."""
     n = int(rows[0, N_V])
     clear(out)
@@ -290,7 +290,7 @@ def second_derivatives_core(rows, q, qd, qdd, f_ext, y, _given, out, _z, work):
             j = int(rows[j, PARENT])
 
 
-second_derivatives_batch = make_batch(second_derivatives_core, _SUMMED)
+second_derivatives_batch = make_batch(second_derivatives_core, _SUMMED, "q a b f_ext c y")
 
 
 # Rows of the table of a branch, a column for each row j: psi.w, alpha, phi, J, and three wrenches J_j x* of row k.
