@@ -1,10 +1,11 @@
 """Parameters of nodes: frozen dataclasses whose fields declare what a parameter may be, and when it may change.
 
-The package generate_parameter_library_py makes such a class of a YAML file when a package is built; it knows neither
-parameters that may change until a node is configured, nor checks of several at once, nor groups that nodes share, and
-what it makes needs rclpy, which cores and the `Controller` do without. So the class itself is the declaration here, and
-YAML and tables are written from it. The package diagnostic_updater has no release among the wheels of ROS; reports are
-a message, which `ros.outputs.diagnostics` fills in between two states.
+The package generate_parameter_library_py makes such a class of a YAML file when a package is built, but what it makes
+needs rclpy, which cores and the `Controller` do without, and its validators are free functions of one parameter: there
+are no checks of several at once, no parameters that may change until a node is configured, and no groups that nodes
+share. So the class itself is the declaration here, and YAML and tables are written from it. The package
+diagnostic_updater runs all parts of a report at once, from its own timer; here a part that takes long waits until a
+state has been answered (`ros.outputs.diagnostics`).
 """
 
 from __future__ import annotations

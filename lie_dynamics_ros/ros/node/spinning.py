@@ -20,8 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from ...core.errors import NodeError, start_problem
 from ...core.signals import EndSignals
 from ..wire.compatibility import events_executor
-from ..workarounds import enabled, shared_memory
-from ..workarounds.shutdown import shutdown_with_deadline
+from ..workarounds import enabled, shared_memory_warning, shutdown_with_deadline
 from .domain import set_profile
 from .process import ConnectivityWatchdog, GarbageBetweenCallbacks, all_active, request_real_time, usual_scheduling
 
@@ -93,7 +92,7 @@ def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None
         line) or the executor failed.
     """
     set_profile(os.environ)
-    if enabled() and (warning := shared_memory.warning()):
+    if enabled() and (warning := shared_memory_warning()):
         print(f"warning: {warning}", file=sys.stderr, flush=True)
     with EndSignals() as signals:
         try:

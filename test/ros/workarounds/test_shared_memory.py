@@ -7,8 +7,15 @@ import time
 
 import pytest
 
-from lie_dynamics_ros.ros.workarounds import SWITCH, shared_memory
-from lie_dynamics_ros.ros.workarounds.shared_memory import LONGEST_CREATION, unfinished_files, warning
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from lie_dynamics_ros.ros.workarounds import (
+    LONGEST_CREATION,
+    SHARED_MEMORY,
+    SWITCH,
+    shared_memory_warning,
+    unfinished_files,
+)
 
 UNFINISHED, FINISHED = bytes(64), (2).to_bytes(4, "little") + bytes(60)
 
@@ -42,16 +49,15 @@ def test_unfinished_files_are_found_and_left_alone(place):
 
 def test_the_warning_names_files_owners_and_remedy(place):
     folder, unfinished = place
-    text = warning(folder)
+    text = shared_memory_warning(folder)
     assert all(f"{file} (user {os.getuid()})" in text for file in unfinished) and "fastdds shm clean" in text
-    assert warning(folder / "nowhere") == ""
+    assert shared_memory_warning(folder / "nowhere") == ""
 
 
 START = """
 import pathlib, sys
-from lie_dynamics_ros.ros.workarounds import shared_memory
-shared_memory.SHARED_MEMORY = pathlib.Path(sys.argv[1])
-shared_memory.warning.__defaults__ = (pathlib.Path(sys.argv[1]),)
+from lie_dynamics_ros.ros.workarounds import shared_memory_warning
+shared_memory_warning.__defaults__ = (pathlib.Path(sys.argv[1]),)
 from lie_dynamics_ros.ros.node import spinning
 spinning.rclpy.init = lambda **_: (_ for _ in ()).throw(RuntimeError("DDS was reached"))
 sys.exit(spinning.run_all([], []))
@@ -60,7 +66,6 @@ sys.exit(spinning.run_all([], []))
 
 @pytest.mark.parametrize(("switch", "told"), [("1", True), ("0", False)])
 def test_a_process_names_them_before_it_touches_dds(place, switch, told):
-    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     folder, unfinished = place
     environment = {**os.environ, SWITCH: switch}
     run = subprocess.run(
@@ -69,4 +74,4 @@ def test_a_process_names_them_before_it_touches_dds(place, switch, told):
     assert run.returncode == 1
     before, _, _ = run.stderr.partition("DDS was reached")
     assert all((file in before) is told for file in unfinished), run.stderr
-    assert folder != shared_memory.SHARED_MEMORY
+    assert folder != SHARED_MEMORY

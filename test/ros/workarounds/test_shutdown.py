@@ -80,11 +80,11 @@ def test_no_node_leaves_anything_at_work():
 HANGS = """
 import ctypes, os, signal, sys
 from rclpy.node import Node
-from lie_dynamics_ros.ros.workarounds import shutdown
+from lie_dynamics_ros.ros import workarounds
 from lie_dynamics_ros.ros.node.spinning import run
 
 if not {timers}:
-    shutdown._CLOCK_MONOTONIC = 12345
+    workarounds._CLOCK_MONOTONIC = 12345
 
 class Hanging(Node):
     def __init__(self):
