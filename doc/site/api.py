@@ -63,6 +63,12 @@ TASKS = {
     "Optimal motions": ("optimal_motion", "optimal_motion torque_optimal_motion MotionCost"),
 }
 """Of the library's own names: the tasks that they serve, with the guide to each, and the names in reading order."""
+SOUGHT = {
+    "inverse_dynamics": "ID, RNEA, inverse dynamics", "forward_dynamics": "FD, ABA, forward dynamics",
+    "mass_matrix": "CRBA, mass matrix", "gravity_compensation": "gravity compensation",
+    "gravity_force": "gravity torques", "assemble": "loop closure", "solve_forward_kinematics": "hexapod",
+}  # fmt: skip
+"""What functions are searched by, besides their names: abbreviations of algorithms, and plain words."""
 
 
 def public_names(room: Any) -> Iterator[tuple[str, Any]]:
@@ -135,6 +141,8 @@ class Api(SphinxDirective):
                 if _kind(function) != "module":
                     yield from self._entry(function, inner, value.__name__)
             return
+        if name in SOUGHT and room.rpartition(".")[2] in ("lie_dynamics", "control"):
+            yield from (".. index:: " + ", ".join(f"! {words}" for words in SOUGHT[name].split(", ")), "")
         yield f".. auto{kind}:: {room}.{name}"
         if kind == "class":
             yield from ("   :members:", "   :exclude-members: count, index")
