@@ -113,6 +113,8 @@ def _bent(problem: MotionProblem, variables: Array) -> list[Array]:
 
 _FIRST_MODES = 8
 _MOST_MODES = 256
+#: Most modes where nobody says how many, and coordinates times modes: 32 joints take some 10 s then.
+_USUAL_MODES, _VARIABLES = 32, 960
 #: How far limits may be exceeded, in units of their scale: by what counts as feasible, by what is converged, and by
 #: what is returned at all.
 _FEASIBLE, _KEPT, _BROKEN = 1e-6, 1e-3, 1e-2
@@ -217,7 +219,7 @@ def torque_optimal_motion(
     limits: JointLimits | None = None,
     guess: npt.ArrayLike | None = None,
     tolerance: float = 1e-10,
-    max_modes: int = 128,
+    max_modes: int | None = None,
 ) -> OptimalMotion:
     """Return a motion from one state to another in a given time that takes the least joint forces.
 
@@ -227,7 +229,7 @@ def torque_optimal_motion(
     Parameters
     ----------
     model, start, goal, start_velocity, goal_velocity, guess, tolerance, max_modes
-        As `optimal_motion`.
+        As `optimal_motion`; up to 128 modes where `max_modes` is left out.
     duration : float
         Time of the motion [s].
     weights : array-like, shape (nv,), optional
@@ -249,6 +251,8 @@ def torque_optimal_motion(
         As `optimal_motion`.
     """
     T = number_of("duration", duration, "a positive number", lambda x: 0.0 < x < np.inf)
+    if max_modes is None:
+        max_modes = max(_FIRST_MODES, min(4 * _USUAL_MODES, _VARIABLES // max(model.nv, 1)))
     factors = np.ones(model.nv) if weights is None else single_vector(model, weights, "weights", model.nv)
     if not (factors > 0.0).all():
         raise InputError(f"weights: positive numbers are expected, got {weights!r}", name="weights", value=weights)
@@ -282,7 +286,7 @@ def optimal_motion(
     independent: Sequence[str] | None = None,
     guess: npt.ArrayLike | None = None,
     tolerance: float = 1e-4,
-    max_modes: int = 32,
+    max_modes: int | None = None,
 ) -> OptimalMotion:
     """Return a motion of least cost within limits, never worse than its start where that keeps them.
 
@@ -336,8 +340,8 @@ def optimal_motion(
     tolerance : float
         `refinement` at which the search ends. Where limits push, joint forces have kinks, and polynomials come near
         them slowly: 1e-3 to 1e-5 is what to ask for then.
-    max_modes : int
-        Largest number of modes of each coordinate, 1 to 256.
+    max_modes : int, optional
+        Largest number of modes of each coordinate, 1 to 256; 32 when left out, fewer for more than 20 joints.
 
     Returns
     -------
@@ -361,8 +365,9 @@ def optimal_motion(
     )  # fmt: skip
     task = make_task(asked)
     small = number_of("tolerance", tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
-    most = count_of("max_modes", max_modes, 1, _MOST_MODES)
     needed = len(task.conditions.terms) - 4 + 1
+    usual_most = max(_FIRST_MODES, 2 * needed, min(_USUAL_MODES, _VARIABLES // max(model.nv, 1)))
+    most = usual_most if max_modes is None else count_of("max_modes", max_modes, 1, _MOST_MODES)
     if most < needed:
         raise InputError(f"max_modes: {needed} or more are needed by the waypoints, got {most}", name="max_modes")
     count = min(max(_FIRST_MODES, 2 * needed), most)
