@@ -77,6 +77,12 @@ def test_every_function_shows_its_equation_or_is_none_that_has_one():
         assert latex.count("{") == latex.count("}") and latex.count(r"\left") == latex.count(r"\right")
 
 
+def test_what_is_searched_by_other_words_is_there():
+    tree = ast.parse((ROOT / "doc/site/api.py").read_text())
+    (sought,) = [n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "SOUGHT"]
+    assert set(ast.literal_eval(sought)) <= {*ld.__all__, *dir(ld.control)}
+
+
 def test_every_example_is_in_one_group_of_the_gallery():
     tree = ast.parse((ROOT / "doc/site/gallery.py").read_text())
     (groups,) = [n.value for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "GROUPS"]
