@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import Array
 
-COARSEST = 2.0 * np.pi / 2**12
+COARSEST = 1.001 * 2.0 * np.pi / 2**12
 """Step of a position that has not changed yet; what changes by more moves [rad, m]."""
 
 
@@ -49,9 +49,9 @@ class PositionSteps:
         self._stepped |= smaller
         return bool(smaller.any())
 
-    def inside(self, position: Array) -> Array:
-        """Return where joints are found (n,), by positions (n,) that were noted."""
+    def inside(self, position: Array, moved: Array | float = 0.0) -> Array:
+        """Return where joints are found (n,), by positions (n,) that were noted; they ``moved`` so far since."""
         half = 0.5 * self.found
-        was = position if self._inside is None else self._inside
+        was = position if self._inside is None else self._inside + moved
         self._inside = np.minimum(np.maximum(was, position - half), position + half)
         return self._inside

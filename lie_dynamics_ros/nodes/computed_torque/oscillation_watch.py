@@ -51,7 +51,7 @@ class OscillationState:
         By which rates of feedback are multiplied, and what that may rise to.
     calm : float
         Time since the last oscillation [s].
-    table : ndarray, shape (4, n)
+    table : ndarray, shape (5, n)
         As `count_turns` says.
     """
 
@@ -64,7 +64,7 @@ class OscillationState:
     table: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self.table = np.zeros((4, self.size))
+        self.table = np.zeros((5, self.size))
         self.table[DIRECTION] = 1.0
 
 

@@ -8,8 +8,11 @@ from ...arrays import Array
 from ...engine.compile import kernel
 
 #: Rows of the table: farthest effort since the last turn, effort at that turn, 1 where efforts rise and -1 where they
-#: fall, turns of late. Efforts are over their scales.
-EXTREME, TURNED, DIRECTION, TURNS = range(4)
+#: fall, turns of late, and the swing before the last turn. Efforts are over their scales.
+EXTREME, TURNED, DIRECTION, TURNS, SWUNG = range(5)
+#: A swing that exceeds the one before by this factor counts as so many turns, where smaller ones than the last do not
+#: count: what grows is unstable.
+GROWS, GROWING, GROWN = 1.2, 3.0, 0.04
 #: Numbers given: smallest swing that counts, part of the turns that is left after this period, turns from which on a
 #: joint oscillates; found: largest swing of a joint that does.
 SMALLEST_SWING, LEFT, MOST, LARGEST_SWING = range(4)
@@ -37,7 +40,7 @@ def smooth_state(table: Array, part: Array, position: Array, velocity: Array, q:
 def count_turns(table: Array, numbers: Array, effort: Array, per_scale: Array, noise: Array) -> int:
     """Take note of efforts (n,) with their noise (n,); return 1 where a joint that turns oscillates, else 0."""
     n = effort.shape[0]
-    if table.shape[0] != 4 or table.shape[1] != n or numbers.shape[0] != 4:
+    if table.shape[0] != 5 or table.shape[1] != n or numbers.shape[0] != 4:
         return -1
     if per_scale.shape[0] != n or noise.shape[0] != n:
         return -1
@@ -47,10 +50,13 @@ def count_turns(table: Array, numbers: Array, effort: Array, per_scale: Array, n
         if direction * (u - table[EXTREME, i]) > 0.0:
             table[EXTREME, i] = u
         if direction * (table[EXTREME, i] - u) > numbers[SMALLEST_SWING] + noise[i] * per_scale[i]:
-            table[TURNS, i] += 1.0
+            swing = np.abs(table[EXTREME, i] - table[TURNED, i])
+            grows = numbers[SMALLEST_SWING] >= GROWN and swing > GROWS * table[SWUNG, i]
+            table[TURNS, i] += GROWING if grows else 1.0
+            table[SWUNG, i] = swing
             if table[TURNS, i] > numbers[MOST]:
                 shaking = 1
-                largest = max(largest, np.abs(table[EXTREME, i] - table[TURNED, i]))
+                largest = max(largest, swing)
             table[TURNED, i] = table[EXTREME, i]
             table[EXTREME, i] = u
             table[DIRECTION, i] = -direction
