@@ -309,7 +309,7 @@ class Stop:
         coarse, rough = float(np.max(step)), float(np.max(noise))
         rate = speed / max(coarse, 1e-9) if coarse else np.inf
         if rough > 0.0 and period > 0.0:
-            rate = min(rate, 2.0 / period * (2.5 * speed / rough) ** 2)
+            rate = min(rate, 2.0 / period * (2.0 * speed / rough) ** 2)
         stiffness = (2.0 * speed / max(float(self._steps.found.max()), 1e-9)) ** 2
         return gains.quiet(rate), stiffness
 
