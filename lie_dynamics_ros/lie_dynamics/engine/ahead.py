@@ -14,7 +14,7 @@ from typing import Any
 
 from .compile import KERNELS
 
-_reports: Any = None  # where a process tells of what it has compiled
+_reports: Any = None  # where a process records what it has compiled
 
 
 def load_all() -> list[Any]:

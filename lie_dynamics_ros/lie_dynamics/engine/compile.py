@@ -58,7 +58,7 @@ def kernel(
     *signatures : str
         Argument types, e.g. ``"(float64[:,::1], float64[::1])"``.
     direct : bool
-        For kernels of single states, of one signature, which are called with what users give: `fastcall` tells how.
+        For kernels of single states, of one signature, which are called with what users give; see `fastcall`.
         Such a kernel returns `MISFIT` instead of raising TypeError.
     quick : bool
         Direct, for kernels that take microseconds: they keep the interpreter lock, and count no references, which would
@@ -181,7 +181,7 @@ def _interpreted(function: Callable[..., Any], signatures: tuple[str, ...], dire
         for arguments in () if cut else wanted:
             pairs = zip(arguments, found, strict=True) if len(arguments) == len(found) else [(("int64", -1), ("", 0))]
             if all(have in kinds[kind] and ndim == size for (kind, ndim), (have, size) in pairs):
-                with np.errstate(all="ignore"):  # the status tells of what is not finite
+                with np.errstate(all="ignore"):  # the status reports what is not finite
                     return function(*args)
         if direct:
             return MISFIT

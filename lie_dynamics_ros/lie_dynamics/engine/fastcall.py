@@ -42,7 +42,7 @@ _KNOWN_VERSIONS = (0x01000009, 0x02000000)
 
 @cache
 def known_layout() -> bool:
-    """Return whether arrays lie in memory here as this module believes, and may be read so."""
+    """Return whether arrays lie in memory here as this module assumes, and may be read so."""
     if os.environ.get(SWITCH) == "0":
         return False
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sys.byteorder != "little":

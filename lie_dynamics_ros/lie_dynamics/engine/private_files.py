@@ -2,8 +2,8 @@
 
 What is compiled is kept on disk and executed by the next process. So it is read from a folder only that belongs to the
 user of the process, where neither group nor others may write, and that is reached by no symbolic link; likewise the
-folders in it, and each file. Everything is opened relative to the folder that was judged before it, never by a path
-looked up again, and judged by what was opened.
+folders in it, and each file. Everything is opened relative to the folder that was checked before it, never by a path
+looked up again, and checked by what was opened.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def supported() -> bool:
 
 @contextlib.contextmanager
 def opened_folder(root: Path, *names: str) -> Iterator[int]:
-    """Yield a descriptor of the folder `names` below the root, each on the way to it judged.
+    """Yield a descriptor of the folder `names` below the root, each on the way to it checked.
 
     Raises
     ------
     UntrustedError
-        If the root or a folder is a symbolic link, belongs to somebody else, or others may write to it; told once.
+        If the root or a folder is a symbolic link, belongs to somebody else, or others may write to it; reported once.
     OSError
         If one of them does not exist or cannot be opened.
     """
@@ -81,7 +81,7 @@ def written(root: Path, folder: str, name: str) -> Iterator[BinaryIO]:
 
 
 def make_folder(root: Path, name: str) -> bool:
-    """Make a folder of the user alone below the root; tell whether it was not there before."""
+    """Make a folder of the user alone below the root; return whether it is new."""
     with opened_folder(root) as here:
         try:
             os.mkdir(name, 0o700, dir_fd=here)

@@ -54,7 +54,7 @@ def eigen(a, v):
 
 @outline
 def factorize(matrix):
-    """Put Cholesky's factor into the lower triangle; tell whether there is one."""
+    """Put Cholesky's factor into the lower triangle; return whether there is one."""
     for i in range(matrix.shape[0]):
         for j in range(i + 1):
             left = matrix[i, j]

@@ -28,7 +28,7 @@ def load_tile(source, start, tile):
 
 
 def store_line(tile, first, count, start, target, at):
-    """Transpose scalars `first`, ... of a tile to columns `at`, ... of the states from `start`; tell if finite."""
+    """Transpose scalars `first`, ... of a tile to columns `at`, ... of the states from `start`; return if finite."""
     target[:, at : at + count] = np.moveaxis(tile[first : first + count], -1, 0)
     return bool(np.isfinite(tile[first : first + count]).all())
 

@@ -18,7 +18,7 @@ from .on_demand import on_demand
 
 @outline
 def factor(mass, places, count, l):
-    """Fill `l` with L^T of the Cholesky factor of M at some coordinates, above the diagonal; tell if there is one."""
+    """Fill `l` with L^T of the Cholesky factor of M at some coordinates, above the diagonal; return if there is one."""
     lanes = vectors_of(l)
     for i in range(count):
         for j in range(count):
@@ -351,7 +351,7 @@ def sizes(matrix, places, start, end, roots, m):
 
 @outline
 def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, null, w, vectors, v):
-    """Fill the first column of `b` with the multipliers of one state and tell whether it could be done."""
+    """Fill the first column of `b` with the multipliers of one state; return whether it could be done."""
     n, m = load.shape[0], b.shape[0]
     held = n - active
     order, heads, diagonal = vectors[0], vectors[1], vectors[2]

@@ -1,4 +1,4 @@
-"""How parameters change the constraints of loops and, with their forces, inverse dynamics: no differences.
+"""Derivatives of loop constraints and constrained inverse dynamics along parameters, without differences.
 
 A multiplier's wrench is one more force on each of its loop's bodies, fixed to the body but for what the relative pose
 of the two frames does to it; so the recursion of `dynamics.kernels.derivatives.sensitivity` does the rest.

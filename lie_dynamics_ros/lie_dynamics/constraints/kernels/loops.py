@@ -37,7 +37,7 @@ from ...engine.lanes import get, get3, get9, lift, put3, put9, vector_space, wor
 from ...model.layout import LAST, N_V, OK, PARENT, REFERENCE
 
 #: Columns of the table of loops: rows of the two bodies, row of their common ancestor, poses of the frames in the
-#: kernel frames of those rows, which scalars belong to the loop, and what tells upright from upside down: the sum of
+#: kernel frames of those rows, which scalars belong to the loop, and what keeps upright from upside down: the sum of
 #: the products of `FACING` (3, 3) with R, which is less than `FACING_LEAST` beyond a quarter of a turn.
 ROW_1, ROW_2, ANCESTOR, R_1, P_1, R_2, P_2, START, COUNT, FACING, FACING_LEAST, LOOP_SIZE = (
     0, 1, 2, 3, 12, 15, 24, 27, 28, 29, 38, 39

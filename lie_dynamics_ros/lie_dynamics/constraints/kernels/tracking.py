@@ -73,7 +73,7 @@ def put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches
 
 @outline
 def invert(a, lanes, out, n, places, left, rows, factors, unit, unit_lanes):
-    """Fill `out` with the inverse of `a` (n, n), which is lost, by Gauss and Jordan; tell whether there is one.
+    """Fill `out` with the inverse of `a` (n, n), which is lost, by Gauss and Jordan; return whether there is one.
 
     Rows are taken in their order, each with its largest entry as pivot: zeros last longest if rows that have many come
     first. Rows of `a` are filled up to whole vectors, which are `lanes`; `places`, `left`, `rows`, `factors` and `unit`

@@ -1,4 +1,4 @@
-"""What the model does not know of drives: a Kalman filter for each joint, and pushes for those that do not follow."""
+"""Unmodelled efforts of drives: a Kalman filter for each joint, and pushes for those that do not follow."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def learn(
     mass : ndarray, shape (n, n)
     work : ndarray, shape (3, 5)
     sure : ndarray, shape (n,)
-        Inertias that are believed, over the limits. Overwritten.
+        Inertias that are accepted, over the limits. Overwritten.
     taken, rotors, felt : ndarray, shapes (n, 5), (n,) and (n,)
         What is taken into use of the estimate, over the limits, of reflected inertias, and what feedback counts on of
         these: a false one beside a heavy body would shake joints whose axes line up [kg m^2, kg]. Overwritten.

@@ -1,4 +1,4 @@
-"""Where the hulls of polynomials exceed a bound, of thousands at once and without the interpreter's lock."""
+"""Bounds of polynomials by their hulls, for thousands at once and without the interpreter's lock."""
 
 from __future__ import annotations
 

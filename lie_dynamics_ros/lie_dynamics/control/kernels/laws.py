@@ -1,4 +1,4 @@
-"""What control laws do to a few numbers a joint, one call each: array operations would cost more than the dynamics.
+"""Control laws on a few numbers a joint, one call each: array operations would cost more than the dynamics.
 
 For joints of one coordinate; states and gains are vectors (n,). All return 1 when done, 0 where the general way has to
 find out what is wrong.

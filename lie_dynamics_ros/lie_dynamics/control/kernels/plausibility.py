@@ -1,4 +1,4 @@
-"""Whether a state can follow from the one before, of all joints in one call; `control/plausibility.py` says how."""
+"""Test of whether a state can follow the one before, all joints in one call; see `control/plausibility.py`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Stability of one sampled axis by the coefficients of its characteristic polynomial; doc/control.md derives it.
 
-Eigenvalues tell the same and take fifty times as long: a controller judges hundreds of loops where its period changes.
+Eigenvalues give the same and take fifty times as long: a controller checks hundreds of loops when its period changes.
 """
 
 from __future__ import annotations

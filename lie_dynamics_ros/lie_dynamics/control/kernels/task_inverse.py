@@ -31,7 +31,7 @@ _LEAST, _MOST = 1e-4, 1e4
 
 @outline
 def weigh(J, factor, weighted, vectors, squares, joints):
-    """Factorize M, and write W = M^-1 J^T and J W of the components chosen; tell whether that was done."""
+    """Factorize M, and write W = M^-1 J^T and J W of the components chosen; return whether that was done."""
     if not factorize(factor):
         return False
     n, column, chosen, mobility = factor.shape[0], joints[COLUMN], vectors[CHOSEN], squares[MOBILITY]

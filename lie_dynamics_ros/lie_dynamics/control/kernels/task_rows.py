@@ -1,4 +1,4 @@
-"""Where the laws of a frame's pose keep their numbers.
+"""Layout of the numbers that the laws of a frame's pose keep.
 
 Twists and wrenches have six numbers, angular first, seen from the frame; joints n.
 """

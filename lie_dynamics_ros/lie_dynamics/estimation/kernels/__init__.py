@@ -1,1 +1,1 @@
-"""Compiled judgement of contacts."""
+"""Compiled tests of contacts."""

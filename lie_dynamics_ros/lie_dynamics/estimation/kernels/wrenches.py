@@ -71,7 +71,7 @@ def felt_wrench(
     covariance: Array,
     unfelt: Array,
 ) -> int:
-    """Write what torques tell of a wrench; 0, 1 where their covariance is not positive definite, or NOT_NUMBERS.
+    """Write the wrench that torques show; 0, 1 where their covariance is not positive definite, or NOT_NUMBERS.
 
     Parameters
     ----------

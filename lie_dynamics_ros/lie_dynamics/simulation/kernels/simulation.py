@@ -203,7 +203,7 @@ def _kick(rows, joints, h, q, tau, f_ext, given, vec, work):
 
 @outline
 def variational(rows, weightless, joints, h, q, qd, tau, f_ext, none, qdd, given, other_q, other_qd, vec, work, tree):
-    """Advance q and qd by the variational integrator of `variational`; tell whether its equations were solved.
+    """Advance q and qd by the variational integrator of `variational`; return whether its equations were solved.
 
     The momenta on leaving q must be those on arriving there plus half the impulses. The mean velocity x that gives them
     is found by Newton's method with the mass matrix, factorised in O(n), in place of the derivative.

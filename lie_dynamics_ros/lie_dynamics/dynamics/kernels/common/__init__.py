@@ -1,1 +1,1 @@
-"""What the recursions share: joints, steps, spatial algebra, solutions along branches."""
+"""Common parts of the recursions: joints, steps, spatial algebra, solutions along branches."""

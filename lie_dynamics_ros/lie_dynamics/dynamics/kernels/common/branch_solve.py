@@ -365,7 +365,7 @@ if COMPILED:
 
     @inline
     def _write_row(x, k, step, count, y, at):
-        """Write `count` numbers from vector `k` on, and return zero times their sum, to tell if they are finite.
+        """Write `count` numbers from vector `k` on, and return zero times their sum, NaN unless they are finite.
 
         Those of the last vector beyond the row are overwritten by the next.
         """

@@ -1,4 +1,4 @@
-"""What a row's step does: its transform T_{lambda(i), i}, and S applied to rates and wrenches."""
+"""The step of a row: its transform T_{lambda(i), i}, and S applied to rates and wrenches."""
 
 from __future__ import annotations
 

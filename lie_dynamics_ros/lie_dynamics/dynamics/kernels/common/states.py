@@ -146,7 +146,7 @@ def make_single(core, columns, takes, status=finite_status, lines=row_each):
     Returns
     -------
     helper
-        ``run(rows, q, a, b, f_ext, c, given, y, z, fit)``, flat arrays of one state. `fit` tells whether all but q have
+        ``run(rows, q, a, b, f_ext, c, given, y, z, fit)``, flat arrays of one state. `fit`: whether all but q have
         the right shape; what `core` does not read may be anything.
     """
     whole = _with_all(core, takes)

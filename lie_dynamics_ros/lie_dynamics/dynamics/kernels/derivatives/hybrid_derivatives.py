@@ -185,7 +185,7 @@ def equations(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, r):
 
 @outline
 def derivatives(rows, given, paths, related, m, r, z, x, y, force):
-    """Solve the equations of one state, and write the derivatives to y and, with a mask, to `force`; tell if finite."""
+    """Write the derivatives of one state to y and, with a mask, to `force`; return whether all are finite."""
     solve_columns(rows, given, paths, related, m, r, z, x, y)
     if given.shape[0] > 0:
         add_coupled(rows, given, m, x)

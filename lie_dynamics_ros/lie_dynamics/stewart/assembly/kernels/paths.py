@@ -198,7 +198,7 @@ def complex_kernel(*signatures: str) -> Callable[[Callable[..., Any]], Callable[
 
         @functools.wraps(function)
         def interpreted(*args: Any) -> Any:
-            with np.errstate(all="ignore"):  # what is not finite is told by the codes of the paths
+            with np.errstate(all="ignore"):  # the codes of the paths report what is not finite
                 return function(*args)
 
         return interpreted
@@ -474,8 +474,8 @@ def track(
             if error < _ROUNDING or polish == _MAX_POLISH or (polish > 3 and not error < 0.5 * before):
                 condition = math.sqrt(norm) * inverse_norm(factors, pivots, rhs) if regular else np.inf
                 report[CONDITION] = condition
-                # Quadratic convergence that ended in rounding errors tells a regular end from a multiple one. A point
-                # predicted to rounding errors cannot show it: there the condition number tells.
+                # Quadratic convergence down to rounding errors sets a regular end apart from a multiple one. A point
+                # predicted to rounding errors cannot show it: there the condition number decides.
                 rounding = _ROUNDING * condition
                 quadratic = contraction < _QUADRATIC or (condition < doubtful and first < rounding)
                 code = ARRIVED if quadratic and error < max(_CONVERGED, rounding) else NOT_CONVERGED

@@ -101,7 +101,7 @@ def slowest(
     return len(steps)
 
 
-#: Equal parts of a step, at whose ends a motion is judged.
+#: Equal parts of a step, at whose ends a motion is checked.
 PARTS = 4
 
 

@@ -312,7 +312,7 @@ def weigh(
 def correct(
     x: Array, covariance: Array, gain: Array, spread: Array, change: Array, active: int, step: Array, work: Array
 ) -> None:
-    """Correct the state by gain' change, and the covariance by as much as that tells.
+    """Correct the state by gain' change, and the covariance by as much as that determines.
 
     `gain` (active, n) is lost, `step` (n,) holds zeros, `work` (18,) is room to work in.
     """

@@ -1,4 +1,4 @@
-"""What sensors should read in a state, and the derivatives of that along its error."""
+"""Expected readings of sensors in a state, and their derivatives along its error."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def horn_reading(line: Vector, sensor: Array) -> tuple[float, Vector]:
 def geometric_reading(x: Array, sensor: Array, index: int, out: Array, back: Array) -> float:
     """Return the reading of a length or angle sensor, and write its derivative to `out` (n,).
 
-    The sensor tells of a time d ago, when the platform was at exp(-(d w - d^2 w'/2)) R, p - d v + d^2 v'/2. `back` (9,)
+    The sensor shows a time d ago, when the platform was at exp(-(d w - d^2 w'/2)) R, p - d v + d^2 v'/2. `back` (9,)
     is room to work in.
     """
     d = x[X_DELAY + index] + sensor[AGE]

@@ -101,7 +101,7 @@ def settle(m: Array) -> None:
 def proven_step(m: Array, use_history: bool) -> int:
     """Go to the pose for TARGET if the line from HALF_SQUARES to it is proven to stay on the branch.
 
-    Returns the number of corrections; 0 when the proof fails, the pose being untouched (MARGIN tells by how
+    Returns the number of corrections; 0 when the proof fails, the pose being untouched (MARGIN holds by how
     much); -1 when the corrections do not converge or leave the ball, the pose being spoilt.
     """
     for i in range(6):

@@ -1,4 +1,4 @@
-"""The pose nearest to given leg lengths, to tell lengths that no pose has from a pose that cannot be reached."""
+"""The pose nearest to given leg lengths: lengths that no pose has are not a pose that cannot be reached."""
 
 from __future__ import annotations
 

@@ -324,7 +324,7 @@ def search(
         h[k] += longest * math.sqrt(V[3, k] ** 2 + V[4, k] ** 2 + V[5, k] ** 2)
         stack[0, k] = 0.0
         stack[0, 6 + k] = h[k]
-    # Where two poses meet, errors of the lengths blur them by the root of the error: smaller boxes tell nothing more.
+    # Where two poses meet, errors of the lengths blur them by the root of the error: smaller boxes show nothing more.
     worst = 0.0
     for k in range(errors.shape[0]):
         worst = max(worst, errors[k])
