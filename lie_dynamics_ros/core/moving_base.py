@@ -219,7 +219,7 @@ class Odometry:
         position, twist = self._told
         position = position.copy()
         position[:4] = quaternion.multiply(position[:4], quaternion.exp(late * twist[:3]))
-        rate = self.acceleration.at(now, self.timeout)
+        rate = self.acceleration.at(now, 1e-9 * self.timeout)
         return position, twist, np.zeros(6) if rate is None else rate
 
 

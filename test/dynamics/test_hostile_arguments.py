@@ -115,7 +115,7 @@ HOSTILE = {
     "name": [None, 3, "", "gamma", [], {}, object(), np.ones(2)],
     "motors": [None, 3, ["nobody"], [1.5], {}, [None], object()],
     "components": [None, 3, ["force"], [], {}, [None], object(), ["force_x", "force_x"]],
-    "max_modes": [0, -1, 10**9, 1.5, np.nan, None, "1", [], {}, object(), True],
+    "max_modes": [0, -1, 10**9, 1.5, np.nan, (None, True), "1", [], {}, object(), True],
 }
 
 

@@ -32,7 +32,7 @@ def test_rotors_that_nobody_told_are_found(mode):
     loop, record = follow({"armature": rotors}, mode=mode)
     assert set(record.phase) <= {"following", "holding"}
     assert rms(record) < 0.5 * PLAIN
-    assert 0.3 < loop.core.parts.laws.rotors.max() / rotors.max() < 1.5
+    assert 0.3 < loop.core.parts.drives.rotors.max() / rotors.max() < 1.5
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ class PositionSteps:
         self._stepped |= smaller
         return bool(smaller.any())
 
-    def inside(self, position: Array, moved: Array | float = 0.0) -> Array:
-        """Return where joints are found (n,), by positions (n,) that were noted; they ``moved`` so far since."""
+    def inside(self, position: Array) -> Array:
+        """Return where joints are found (n,), by positions (n,) that were noted."""
         half = 0.5 * self.found
-        was = position if self._inside is None else self._inside + moved
+        was = position if self._inside is None else self._inside
         self._inside = np.minimum(np.maximum(was, position - half), position + half)
         return self._inside

@@ -96,8 +96,7 @@ class Algorithm:
             Memory for the only result, used where its shape fits.
         """
         require_model(model)
-        if not isinstance(threads, (int, np.integer)) or threads < 1:
-            raise InputError(f"threads: at least 1 is expected, got {threads!r}", name="threads", value=threads)
+        require_threads(threads)
         if parameters is None and threads == 1:
             found = self._evaluate_contiguous(model, inputs, f_ext, given, into)
             if found is not None:
@@ -320,6 +319,12 @@ def _run(
         return int(batch_kernel(model.table, *(a[part] for a in data), given, *(t[part] for t in targets)))
 
     return int(max(_over_parts(threads, count, run)))
+
+
+def require_threads(threads: int) -> None:
+    """Raise InputError for what is no number of threads."""
+    if not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise InputError(f"threads: at least 1 is expected, got {threads!r}", name="threads", value=threads)
 
 
 def _over_parts(threads: int, count: int, run: Callable[[slice], Any]) -> list[Any]:

@@ -238,6 +238,8 @@ class ControlLoop:
             if timing.filter_time and mode == "computed_torque" and p.robot.motors is None:
                 p.steps.note(q)
                 q = p.steps.inside(q)
+            # While former efforts pass over to the law's, joints do not follow for that alone.
+            laws.finds = p.options.learn_drives and not p.efforts.blend.passing
             law = laws.wanted(mode, x, v, ahead, period, p.efforts.free, q - seen)
         wanted = law.effort + ahead.effort
         if wrench is not p.robot.zero:

@@ -121,7 +121,7 @@ class DriveEstimate:
     rotors : ndarray, shape (n,)
         Inertias of rotors that are in use [kg m^2, kg].
     felt : ndarray, shape (n,)
-        What feedback counts on of them: those that outweigh the bodies [kg m^2, kg].
+        What feedback counts on of them: those that surely outweigh the bodies [kg m^2, kg].
     idle : bool
         Whether no joint's model was found to be wrong: then nothing of the estimate is in use.
     """
@@ -159,7 +159,8 @@ class DriveEstimate:
 
         That is with wrenches and without known friction.
 
-        Dry friction is looked for in the direction of the desired velocities (n,), as joints that stick have none.
+        Dry friction is looked for in the direction of the desired velocities (n,), as joints that stick have none, or
+        of the measured ones where those are larger: what breaks loose is fully braked at once.
         """
         s = self.state
         if effort is None or period <= 0.0:
@@ -167,7 +168,7 @@ class DriveEstimate:
             return
         beyond = (effort - inverse_dynamics(model, q, qd, np.zeros_like(q))) / self.scale
         if not s.begun:
-            direction = np.tanh(desired / SMOOTH)
+            direction = np.tanh(np.where(np.abs(qd) > np.abs(desired), qd, desired) / SMOOTH)
             s.filtered[0] = [qd, beyond, direction, qd, beyond]
             s.filtered[1] = [0.0 * qd, beyond, direction, qd, beyond]
             s.begun = True

@@ -42,8 +42,6 @@ OUTDATED = 2.0
 """Period, over the time of that low-pass, from which on states are taken unfiltered."""
 HIT = 0.05
 """Velocity, over its mean before a stop, below which a joint was stopped by a hit."""
-SURE_SWING = 0.01
-"""Swing of velocities by noise up to which they tell where within a step of its position a joint is [rad/s, m/s]."""
 CALM_SPEED = 3e-3
 """Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
 MEAN_RATE = 10.0
@@ -202,7 +200,6 @@ class Stop:
         zero = self._zero
         self.inertia.reset()
         self.noise.reset()
-        self._steps.forget()
         offset = np.clip(self._borne, -self._largest, self._largest) if goes_on and not gives_way else zero
         giving = GIVING_WAY if gives_way else 0.0
         moved, off = self._smooth[MOVED].copy(), self._smooth[OFF].copy()
@@ -270,8 +267,7 @@ class Stop:
         known, filter = np.diagonal(mass), np.where(s.filter > 0.0, s.filter, gains.filter)
         late = gains.time + 1.0 / filter
         calm = 0.5 * filter * step + np.sqrt(0.125 * filter * period) * swing * (not state.filter_time)
-        place = q if state.filter_time else self._steps.inside(q, period * qd)  # velocities tell where in a step it is
-        error = motion[0] - np.where(swing < SURE_SWING, place, q)
+        error = motion[0] - q
         rotors = rotors + dynamics.limits.armature
         pulled = s.slow + gains.spring(filter) * error
         most = np.maximum(self._heaviest - rotors, 0.0)

@@ -83,7 +83,8 @@ def learn(
         Inertias that are accepted, over the limits. Overwritten.
     taken, rotors, felt : ndarray, shapes (n, 5), (n,) and (n,)
         What is taken into use of the estimate, over the limits, of reflected inertias, and what feedback counts on of
-        these: a false one beside a heavy body would shake joints whose axes line up [kg m^2, kg]. Overwritten.
+        these, by two standard deviations at present: a false one beside a heavy body would shake joints whose axes line
+        up, and joints that break loose look heavy at first [kg m^2, kg]. Overwritten.
     """
     n = velocity.shape[0]
     if value.shape[0] != n or covariance.shape[0] != n or filtered.shape[2] != n or mass.shape[0] != n:
@@ -103,7 +104,9 @@ def learn(
     rate, period = numbers[RATE], numbers[PERIOD]
     share = -math.expm1(-rate * period)
     for i in range(n):
-        v, sign = velocity[i], math.tanh(desired[i] / numbers[SMOOTH])
+        v = velocity[i]
+        moves = v if abs(v) > abs(desired[i]) else desired[i]
+        sign = math.tanh(moves / numbers[SMOOTH])
         filtered[0, 0, i] += share * (v - filtered[0, 0, i])
         filtered[0, 1, i] += share * (beyond[i] - filtered[0, 1, i])
         filtered[0, 2, i] += share * (sign - filtered[0, 2, i])
@@ -162,7 +165,8 @@ def learn(
         # What idleness makes uncertain is still so.
         sure[i] = min(max(sure[i], value[i, ROTOR] - numbers[SURE] * deviation, 0.0), value[i, ROTOR])
         rotors[i] = sure[i] * scale[i] * used[i]
-        felt[i] = rotors[i] * min(max(rotors[i] / (HALF * mass[i, i]) - 1.0, 0.0), 1.0)
+        heavy = min(max(value[i, ROTOR] - 2.0 * deviation, 0.0), sure[i]) * scale[i] * used[i]
+        felt[i] = heavy * min(max(heavy / (HALF * mass[i, i]) - 1.0, 0.0), 1.0)
         for k in range(COLUMNS):
             taken[i, k] = used[i] * math.copysign(max(abs(value[i, k]) - bounds[k, IGNORED], 0.0), value[i, k])
     return status

@@ -17,7 +17,7 @@ from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
 from ...shown import shown
-from ..inputs import Algorithm
+from ..inputs import Algorithm, require_threads
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors as _tensors
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors_batch as _tensors_batch
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
@@ -362,6 +362,7 @@ def _of_unknown(
     slopes : tuple of ndarray, shape (..., nv, nv)
         Derivatives of the accelerations along q, qd, and what is given.
     """
+    require_threads(threads)
     n, batch = model.nv, solve.shape[:-2]
     states = [shaped(x, model.nq if name == "q" else n, name, model) for name, x in inputs.items()]
     wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")
