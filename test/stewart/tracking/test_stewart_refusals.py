@@ -8,6 +8,7 @@ from test_stewart_tracker import HOME, Q_C, lengths_of
 from lie_dynamics_ros.lie_dynamics import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartError,
+    StewartPlatform,
     StewartTracker,
     TrackingError,
     TrackingStatus,
@@ -145,3 +146,18 @@ def test_hostile_times_and_bounds():
             options = {"max_speed": (1.0, 1.0), name: value}
             with pytest.raises(StewartError, match=name):
                 StewartTracker(platform, Q_C, **options)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_leg_at_its_end_stop_may_be_read_a_little_beyond(end):
+    """By noise of a sensor, 1e-5 of its range; more is outside its limits."""
+    usual = reference_platform()
+    lengths = usual.leg_lengths(HOME)
+    limits = np.tile([lengths.min() - 0.1, lengths.max() + 0.1], (6, 1))
+    limits[0, end] = lengths[0]
+    platform = StewartPlatform(usual.base_points, usual.platform_points, limits)
+    tracker = StewartTracker(platform, HOME)
+    beyond = np.eye(6)[0] * (limits[0, 1] - limits[0, 0]) * (2 * end - 1)
+    assert tracker.update(lengths + 0.9e-5 * beyond, dt=0.01).valid
+    refused = tracker.update(lengths + 1.2e-5 * beyond, dt=0.01)
+    assert refused.status is TrackingStatus.LEG_LIMIT and not refused.valid

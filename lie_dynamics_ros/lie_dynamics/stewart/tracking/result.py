@@ -390,10 +390,11 @@ def _message_for(tracked: TrackedPose, platform: PointJointed, row: Array) -> st
         return f"length of leg {leg + 1} is {length} m, expected a positive length; {last}"
     if status is TrackingStatus.LEG_LIMIT:
         low, high = platform.motor_limits[leg]
-        side = "above" if error > 0.0 else "below"
+        side, error = ("above", length - high) if error > 0.0 else ("below", length - low)
         if unit != "m":
             off = f"{abs(error):.3g} rad {side} its limits {low:.6g} to {high:.6g} rad"
-            return f"angle of leg {leg + 1} is {length:.6g} rad, {off}: degrees?; {last}"
+            unit = ": degrees?" if abs(error) > 0.01 * (high - low) else ""
+            return f"angle of leg {leg + 1} is {length:.6g} rad, {off}{unit}; {last}"
         if np.isinf(high) and error > 0.0:
             return f"length of leg {leg + 1} is {length:.6g} m, far beyond this platform: millimetres?; {last}"
         return (
