@@ -129,8 +129,8 @@ class Odometry:
 
     Attributes
     ----------
-    timeout : int
-        How far the times of a state and of the odometry for it may be apart [ns]; 0 for no limit.
+    timeout : float
+        How far the times of a state and of the odometry for it may be apart [s]; 0 for no limit.
     frame : str
         Expected frame of the poses; empty for any.
     acceleration : ExpiringValue
@@ -141,7 +141,7 @@ class Odometry:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.timeout, self.frame = 0, ""
+        self.timeout, self.frame = 0.0, ""
         self.acceleration: ExpiringValue[Array] = ExpiringValue()
         self.problem = ""
         self.stamp: int | None = None
@@ -210,16 +210,16 @@ class Odometry:
         if self._told is None or self.stamp is None:
             raise MessageError(ODOMETRY, f"no odometry could be used yet{why}")
         late = (stamp - self.stamp) * 1e-9
-        if self.timeout and abs(late) * 1e9 > self.timeout:
+        if self.timeout and abs(late) > self.timeout:
             raise MessageError(
                 ODOMETRY,
                 f"odometry {abs(late):.3f} s {'older' if late > 0.0 else 'newer'} than the state; "
-                f"base_timeout is {self.timeout * 1e-9:g} s{why}",
+                f"base_timeout is {self.timeout:g} s{why}",
             )
         position, twist = self._told
         position = position.copy()
         position[:4] = quaternion.multiply(position[:4], quaternion.exp(late * twist[:3]))
-        rate = self.acceleration.at(now, 1e-9 * self.timeout)
+        rate = self.acceleration.at(now, self.timeout)
         return position, twist, np.zeros(6) if rate is None else rate
 
 

@@ -17,7 +17,7 @@ TURN = Rotation.from_euler("xyz", [0.1, 0.2, 0.3])
 @pytest.fixture
 def odometry():
     found = Odometry(Model.from_urdf(LEANING, floating_base=True))
-    found.timeout = S
+    found.timeout = 1.0
     return found
 
 

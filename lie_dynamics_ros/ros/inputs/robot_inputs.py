@@ -130,8 +130,8 @@ class RobotInputs:
         Direction of gravity, where an IMU gives it.
     odometry : Odometry or None
         How the root link moves, where it floats.
-    base_timeout : int
-        Age [ns] beyond which accelerations of the joints that carry count as zero; 0 for no limit.
+    base_timeout : float
+        Age [s] beyond which accelerations of the joints that carry count as zero; 0 for no limit.
     with_effort : bool
         Whether states need measured efforts.
     need_effort : bool
@@ -167,7 +167,7 @@ class RobotInputs:
         self.unnamed = JointMapping(names).match(self.joints)
         self._carrying = JointMapping(self._names[: self._carriers])
         self._told: ExpiringValue[Array] = ExpiringValue()  # accelerations of the joints that carry
-        self.base_timeout = 0
+        self.base_timeout = 0.0
         self.odometry = Odometry(whole) if base is not None and base.floating else None
         self.wrenches, self.wrench_timeout = ExternalWrenches(whole if self.odometry is not None else model), 0
         self.gravity = GravitySensor(whole)
@@ -285,7 +285,7 @@ class RobotInputs:
         told = (np.zeros(0),) * 3
         if self.odometry is not None:
             told = self.odometry.at(stamp, now)
-        rate = self._told.at(now, 1e-9 * self.base_timeout)
+        rate = self._told.at(now, self.base_timeout)
         joints = position[:k], velocity[:k], np.zeros(k) if rate is None else rate
         carried = BaseState(*(np.concatenate(both) for both in zip(told, joints, strict=True)), wrenches)
         if wrenches is not None:

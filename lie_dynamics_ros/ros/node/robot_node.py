@@ -274,7 +274,7 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         inputs.velocity_source = self.settings["velocity_source"]
         inputs.velocities.time = inputs.partial.time = self.settings["velocity_filter_time"]
         inputs.partial.age_limit = round(self.settings["joint_age_limit"] * 1e9)
-        inputs.base_timeout = round(self.settings.get("base_timeout", 0.0) * 1e9)
+        inputs.base_timeout = self.settings.get("base_timeout", 0.0)
         if inputs.odometry is not None:
             inputs.odometry.timeout = inputs.base_timeout
             inputs.odometry.frame = self.settings["odometry_frame"]
