@@ -337,7 +337,7 @@ def make_parts(
         keeps = same_mode or options.mode not in PATH_MODES  # as the old law may go on
         if keeps and before.options.numbers["ki"] == options.numbers["ki"]:
             pid.integral = before.laws.pid.integral
-    laws.drives, laws.finds = (parts.drives if robot.motors is None else None), options.learn_drives
+    laws.drives = parts.drives if robot.motors is None else None
     rates = numbers["effort_rate_limit"]
     parts.efforts = parts.efforts.with_options(options.saturate_efforts, options.effort_policy, rates)
     parts.suit_gains()

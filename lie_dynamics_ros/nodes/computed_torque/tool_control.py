@@ -286,7 +286,7 @@ class ToolControl:
         except LieDynamicsError as error:
             return f"the tool has no finite desired pose: {error}"
         away, turned, limit = math.dist(pose[:3, 3], reference.pose[:3, 3]), _angle(pose, reference.pose), self._limit
-        if turned > min(limit / self.share if limit else HALF_TURN, HALF_TURN):  # the same moment with a softer spring
+        if turned > HALF_TURN or (limit and turned * self.share > limit):  # the same moment with a softer spring
             return f"tool {self.frame} is turned {turned:.3g} rad from its desired pose"
         if limit and away > limit:
             return f"tool {self.frame} is {away:.3g} m from its desired pose, farther than error_limit"
