@@ -19,6 +19,8 @@ from ...lie_dynamics.stewart.geometry.any_platform import Platform
 
 LONGEST_STEP = 0.1
 """Longest step in time [s]: a simulation that was held up goes on where it was."""
+EASING = 1.0
+"""Rate at which the motion on its own gets smaller while the platform waits at a limit [1/s]."""
 LEAST_DETERMINANT = 1e-2
 """Share of the determinant of the Jacobian in the home pose below which a pose counts as close to a singular one."""
 
@@ -28,7 +30,9 @@ class MotionOptions(Parameters):
     """Motion of the platform on its own: six oscillations within half an octave, followed with a time constant."""
 
     translation_amplitude: float = parameter(
-        0.05, "Largest distance from the home pose along each axis, when it moves on its own [m].", high=10.0
+        0.05,
+        "Largest distance from the home pose along each axis, when it moves on its own; less where limits need it [m].",
+        high=10.0,
     )
     rotation_amplitude: float = parameter(
         0.2, "Largest angle from the home pose about each axis, when it moves on its own [rad].", high=1.5
@@ -72,6 +76,7 @@ class PlatformMotion:
         self.options = options
         self._time = 0.0
         self._goal: Array | None = None
+        self._size = 1.0  # part of its own motion that is left
         # Rotation vector from the home orientation, in its axes, and displacement from the home position.
         self._x, self._v = np.zeros(6), np.zeros(6)
         self.held = ""
@@ -106,14 +111,17 @@ class PlatformMotion:
         except StewartError as error:  # legs on offset joints have no length there
             self.held = str(error)
         if self.held:
+            if self._goal is None:  # amplitudes that suit another platform
+                self._size *= math.exp(-EASING * step)
+                self.held += f"; it moves on its own by {self._size:.0%} of its amplitudes"
             self._x, self._v = before[0], np.zeros(6)
             self.pose, self.twist, self.lengths, self.rates, self._determinant = self._placed()
 
     def _target(self) -> Array:
         options = self.options
         swing = np.sin(self._octaves * options.frequency * self._time + self._phases)
-        swing[:3] *= options.rotation_amplitude
-        swing[3:] *= options.translation_amplitude
+        swing[:3] *= self._size * options.rotation_amplitude
+        swing[3:] *= self._size * options.translation_amplitude
         return swing
 
     def _placed(self) -> tuple[Array, Array, Array, Array, float]:

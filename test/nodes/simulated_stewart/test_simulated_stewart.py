@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from node_platforms import HOME, LEGS, TEXT, as_numbers, jacobian, lengths, matr
 from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import Trigger
 
-from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
+from lie_dynamics_ros.lie_dynamics.stewart import RotaryPlatform, StewartPlatform
 from lie_dynamics_ros.nodes.simulated_stewart.core import MotionOptions, PlatformMotion, specific_force
 
+SERVOS = Path(__file__).parents[3] / "lie_dynamics_ros/platforms/servo_hexapod.yaml"
 GOAL = pose_at([0.03, -0.02, 0.47], [0.1, -0.15, 0.2])
 
 
@@ -161,3 +163,17 @@ def test_publishes_nothing_unless_active_and_needs_a_home_pose(bench):
     assert bench.change_state(node, "activate")
     bench.wait(lambda: stamp_of(states[-1]) > end, "states again")
     assert not [s for s in states if begin < stamp_of(s) < end]
+
+
+def test_its_own_motion_gets_smaller_where_it_meets_limits():
+    """Default amplitudes are too much for a servo hexapod: after a while it hardly ever waits, and moves."""
+    platform = RotaryPlatform.from_yaml(SERVOS.read_text())
+    motion = PlatformMotion(platform, platform.home_pose, MotionOptions())
+    held, poses = [], []
+    for _ in range(4000):
+        motion.advance(0.02)
+        held.append(bool(motion.held))
+        poses.append(motion.pose[:3, 3].copy())
+    assert sum(held[:1000]) > 50  # of 20 s
+    assert sum(held[-2000:]) < 10
+    assert np.ptp(poses[-2000:], axis=0).min() > 2e-3
