@@ -14,6 +14,7 @@ from ...stewart.geometry import inverse_kinematics as ik
 from ...stewart.geometry.checks import N_LEGS
 from ...stewart.geometry.offset_platform import aligned
 from ...stewart.geometry.rotary_platform import PLACES_AHEAD, first_crossing
+from ...stewart.solvers.memory import readable
 from ...stewart.tracking.tracker import as_leg_covariance
 from ...tracking import TrackingStatus
 from ..mechanisms.six_legs import offset_legs
@@ -111,7 +112,7 @@ class OffsetTracker:
     ) -> TrackedOffsetPose:
         """Go to the pose for new lengths (6,) [m], with their rates (6,) [m/s] for the twist; `dt` does not matter."""
         given = np.array(lengths, dtype=np.float64)
-        low, high = self.platform.leg_limits.T
+        low, high = readable(self.platform.leg_limits).T
         for status, good in (
             (TrackingStatus.NOT_FINITE, np.isfinite(given)),
             (TrackingStatus.NOT_POSITIVE, given > 0.0),

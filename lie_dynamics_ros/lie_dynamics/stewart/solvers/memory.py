@@ -62,6 +62,12 @@ AT_STOP = 1e-5
 """By what part of the range a sensor may exceed the limits of a leg that stands at its end stop."""
 
 
+def readable(limits: Array) -> Array:
+    """Return limits (6, 2) of what sensors may read: by `AT_STOP` wider where both are finite."""
+    room = AT_STOP * np.where(np.isfinite(limits).all(axis=1), limits[:, 1] - limits[:, 0], 0.0)
+    return limits + np.outer(room, [-1.0, 1.0])
+
+
 def as_max_steps(max_steps: int) -> int:
     """Return a number of steps; StewartError when it is below 1."""
     if max_steps < 1:
@@ -91,8 +97,7 @@ def blank_memory(platform: PointJointed) -> Array:
             memory[start : start + rows.size] = rows.ravel()
         memory[turning.ROTARY] = 1.0
         memory[turning.ANGLES : turning.ANGLES + N_LEGS] = platform.home_angles
-    room = AT_STOP * np.where(np.isfinite(limits).all(axis=1), limits[:, 1] - limits[:, 0], 0.0)
-    memory[nk.LIMITS : nk.LIMITS + 12] = (limits + np.outer(room, [-1.0, 1.0])).ravel()
+    memory[nk.LIMITS : nk.LIMITS + 12] = readable(limits).ravel()
     memory[nk.SHIFT : nk.SHIFT + 3] = centroid
     memory[nk.SHIFT_SIZE] = np.linalg.norm(centroid)
     memory[nk.DT] = np.nan
