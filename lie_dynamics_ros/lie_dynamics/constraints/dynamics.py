@@ -22,14 +22,23 @@ from ..dynamics.losses import joint_terms
 from ..dynamics.mass_matrix import mass_matrix
 from ..engine.compile import raise_if_rejected
 from ..errors import InputError
-from ..lie._arrays import as_numbers, flatten_batch
+from ..lie._arrays import flatten_batch
 from ..model.arguments import require_model, shared_options
-from ..model.configuration import require_finite
 from ..model.layout import OK
 from ..model.model import Model
 from .constraint_set import ConstraintSet
 from .idle import idle_motion, refuse_rank
-from .inputs import ConstrainedDynamics, States, as_mask, plain_state, read_states, refuse, require_constraints
+from .inputs import (
+    ConstrainedDynamics,
+    States,
+    as_mask,
+    plain_state,
+    read_passive_forces,
+    read_states,
+    read_torque_limits,
+    refuse,
+    require_constraints,
+)
 from .kernels import constrained_dynamics as ck
 from .kernels.force_distribution import distribute_forces
 from .quantities import quantities_of, tables_of
@@ -404,8 +413,8 @@ def sharing_of(
     model = of.model
     mask = np.ones(model.nv, np.bool_) if actuated is None else as_mask(model, actuated, "actuated")
     goal = of.resolution.objective(int(np.count_nonzero(mask)), of.constraints.size)
-    passive = _passive_forces(model, states, passive_torque)
-    return Sharing(mask, passive, goal, _bounds(model, torque_limits, mask))
+    passive = read_passive_forces(model, states, passive_torque)
+    return Sharing(mask, passive, goal, read_torque_limits(model, torque_limits, mask))
 
 
 def motion_of(of: ConstrainedModel, states: States, prescribed: Mask | None) -> ConstrainedDynamics:
@@ -515,46 +524,6 @@ def _refuse_motion(of: ConstrainedModel, states: States, found: ConstrainedDynam
         name=name,
         value=worst,
     )
-
-
-def _passive_forces(model: Model, states: States, passive_torque: npt.ArrayLike | None) -> Array:
-    """Return `passive_torque` for all states (B, nv)."""
-    if passive_torque is None:
-        return np.zeros(states.arrays["qd"].shape)
-    given = as_numbers(passive_torque, "passive_torque").real
-    try:
-        passive = np.array(flatten_batch(np.broadcast_to(given, (*states.batch, model.nv))), order="C")
-        require_finite(passive, "passive_torque", model)
-    except ValueError:
-        raise InputError(
-            f"passive_torque: shape (..., {model.nv}) is expected, got {given.shape}", name="passive_torque"
-        ) from None
-    return passive
-
-
-def _bounds(
-    model: Model,
-    limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None,
-    mask: npt.NDArray[np.bool_],
-) -> tuple[Array, Array] | None:
-    if limits is None:
-        return None
-    try:
-        if isinstance(limits, tuple) and len(limits) == 2:
-            lower, upper = (np.broadcast_to(np.asarray(x, dtype=float), (model.nv,)) for x in limits)
-        else:
-            upper = np.broadcast_to(np.asarray(limits, dtype=float), (model.nv,))
-            lower = -upper
-    except (TypeError, ValueError):
-        lower = upper = np.full(model.nv, np.nan)
-    if not (lower <= upper).all():
-        raise InputError(
-            f"torque_limits: {model.nv} numbers of at least zero, or a pair of smallest and largest, are expected, "
-            f"got {limits!r}",
-            name="torque_limits",
-            value=limits,
-        )
-    return lower[mask], upper[mask]
 
 
 class Extra(NamedTuple):

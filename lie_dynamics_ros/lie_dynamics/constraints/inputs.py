@@ -12,9 +12,10 @@ from ..arrays import Array
 from ..dynamics.inputs import _check_quaternions, _require_finite, _shaped_wrench, _spread, is_plain
 from ..engine.compile import COMPILED
 from ..errors import InputError, SingularityError
+from ..lie._arrays import as_numbers, flatten_batch
 from ..model import layout
 from ..model.arguments import require_model
-from ..model.configuration import coordinate_name, shaped
+from ..model.configuration import coordinate_name, require_finite, shaped
 from ..model.model import Model
 from ..model.user_joints import extend
 from .constraint_set import ConstraintSet
@@ -237,3 +238,44 @@ def _refuse_loop(model: Model, loop: Loop) -> NoReturn:
         "project_to_constraints finds",
         name=loop.name,
     )
+
+
+def read_passive_forces(model: Model, states: States, passive_torque: npt.ArrayLike | None) -> Array:
+    """Return `passive_torque` for all states (B, nv)."""
+    if passive_torque is None:
+        return np.zeros(states.arrays["qd"].shape)
+    given = as_numbers(passive_torque, "passive_torque").real
+    try:
+        passive = np.array(flatten_batch(np.broadcast_to(given, (*states.batch, model.nv))), order="C")
+        require_finite(passive, "passive_torque", model)
+    except ValueError:
+        raise InputError(
+            f"passive_torque: shape (..., {model.nv}) is expected, got {given.shape}", name="passive_torque"
+        ) from None
+    return passive
+
+
+def read_torque_limits(
+    model: Model,
+    limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None,
+    mask: npt.NDArray[np.bool_],
+) -> tuple[Array, Array] | None:
+    """Return the smallest and largest forces of the coordinates in a mask; None for no limits."""
+    if limits is None:
+        return None
+    try:
+        if isinstance(limits, tuple) and len(limits) == 2:
+            lower, upper = (np.broadcast_to(np.asarray(x, dtype=float), (model.nv,)) for x in limits)
+        else:
+            upper = np.broadcast_to(np.asarray(limits, dtype=float), (model.nv,))
+            lower = -upper
+    except (TypeError, ValueError):
+        lower = upper = np.full(model.nv, np.nan)
+    if not (lower <= upper).all():
+        raise InputError(
+            f"torque_limits: {model.nv} numbers of at least zero, or a pair of smallest and largest, are expected, "
+            f"got {limits!r}",
+            name="torque_limits",
+            value=limits,
+        )
+    return lower[mask], upper[mask]

@@ -22,6 +22,7 @@ from .torsion_springs import Twisted, torsion_energy, torsion_forces, torsion_ra
 # With l the distance of the points and J = dl/dq, a spring takes J (k (l - l0) + c dl/dt) of the joint forces. How
 # Jacobians change along each coordinate is their rate while that alone moves, so slopes are exact.
 
+
 class Stretch(NamedTuple):
     """Lengths of springs (..., s) [m], and their pull beyond l0, k (l - l0) [N]."""
 

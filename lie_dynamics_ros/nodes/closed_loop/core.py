@@ -31,6 +31,8 @@ from ...lie_dynamics.tracking import TrackingStatus
 # Parameters, besides those of all robots.
 
 RESOLUTIONS = ("least_torque", "least_constraint_force")
+
+
 @dataclass(frozen=True)
 class ClosedLoopOptions(RobotOptions):
     """Parameters of the core."""

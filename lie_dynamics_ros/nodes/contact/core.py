@@ -22,6 +22,7 @@ from ...lie_dynamics.identification import PayloadEstimate, identify_payload
 
 # Parameters, besides those of all robots.
 
+
 @dataclass(frozen=True)
 class ContactOptions(RobotOptions):
     """Parameters of contacts, besides those of all robots."""
@@ -375,6 +376,7 @@ class ContactCore(RobotCore):
 
 
 # Content of the topic ``~/contact_state``.
+
 
 @dataclass(frozen=True, eq=False)
 class ContactReport:

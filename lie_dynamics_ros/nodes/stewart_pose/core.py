@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Trackers, whichever joints the legs have.
 
+
 class FollowedPose(Tracked, Protocol):
     """Outcome for one set of lengths; see `TrackedPose`."""
 

@@ -70,6 +70,7 @@ class LegTemperatures:
 
 # Readings of several messages put together: one set for each round of the sensors that read regularly.
 
+
 class LegSets:
     """Collects readings until all have come that were in both of the last two sets, or one of the next round comes.
 
@@ -255,6 +256,7 @@ class LegInputs:
 
 # Readings of legs and other sensors on topics of their own, as plain numbers.
 
+
 class LegTopics:
     """The topics of the parameter ``leg_topics``; each number is a state of one joint, of the time of its arrival.
 
@@ -290,6 +292,7 @@ class LegTopics:
 
 
 # Sensors of a platform's file: those that are taken in, and a report of the others.
+
 
 def make_inputs(
     settings: Mapping[str, Any], legs: Sequence[str], readings: LegReadings, sensors: PlatformSensors

@@ -39,7 +39,8 @@ from ...ros.outputs.tracked_outputs import (
 from ...ros.wire import qos
 from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
 from .core import FollowedPose, PoseAnswer, PoseCore, StewartPoseCore, StewartPoseOptions, check_offset_joints
-from .fusing import FusedAnswer, FusingCore, FusionOptions, reading_parameter
+from .fusing import FusedAnswer, FusingCore
+from .fusion_options import FusionOptions, reading_parameter
 from .inputs import LegTopics, make_inputs, tell_of
 from .outputs import FusedOutputs, StewartMarkers, describe_fusion, describe_temperatures, describe_tracking
 from .services import Knowledge, all_assembly_modes, forward_kinematics, inverse_kinematics, warm_up

@@ -133,6 +133,7 @@ def _point(coordinates: Array) -> Point:
 
 # An estimate that is fused of legs and an IMU.
 
+
 class FusedOutputs:
     """Publishes estimates, and the sensors left out of them.
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # The input of hybrid dynamics, from either kind of message.
 
+
 def read_hybrid_command(message: Any, joints: JointMapping) -> HybridCommand:
     """Read a HybridCommand; raises MessageError where it is malformed, ambiguous or not finite."""
     match = joints.match(message.joint_names)
@@ -75,6 +76,7 @@ def _in_model_order(match: JointMatch, prescribed: NDArray[np.bool_], values: Ar
 
 
 # Commands to a simulated robot from messages: effort, acceleration or position, joint by joint.
+
 
 def read_effort_array(message: Float64MultiArray, joints: JointMapping) -> JointCommand:
     """Read the bare efforts that effort controllers take, one for each joint in model order."""
@@ -134,6 +136,7 @@ def _read(
 
 
 # Joint trajectories from messages: checked, in model order, with all that the points carry.
+
 
 def read_joint_trajectory(message: JointTrajectory | bytes, joints: JointMapping) -> tuple[int, JointPoints]:
     """Read a trajectory of some or all joints.

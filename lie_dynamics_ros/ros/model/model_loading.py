@@ -198,6 +198,7 @@ def _processor_time(pid: int) -> float | None:
 
 # From the parameter friction_file to the friction of a robot's joints.
 
+
 def load_friction(description: str, values: Mapping[str, Any], model: Model) -> JointFriction | None:
     """Return the joints' friction from YAML text, a file path or a URI; None where nothing is given.
 
@@ -230,6 +231,8 @@ class JointPrefix(Parameters):
         "without it.",
         "while unconfigured",
     )
+
+
 @dataclass(frozen=True)
 class FramePrefix(Parameters):
     """Prefix of the names of frames in messages."""
@@ -240,6 +243,8 @@ class FramePrefix(Parameters):
         "without it.",
         "while unconfigured",
     )
+
+
 @dataclass(frozen=True)
 class ModelSourceParameters(JointPrefix):
     """Parts of a description that become the model."""
@@ -373,6 +378,7 @@ def locked_positions(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 # Loops of a robot, and how it is followed.
+
 
 def load_mechanism(
     description: str, values: Mapping[str, Any], logger: Any

@@ -24,6 +24,8 @@ SAY_AGAIN = 10.0
 """Period at which the log repeats lasting problems and waits [s]."""
 DROPPED = "dropped: "
 """Begins the names of the counts of dropped messages; the kind of their fault follows."""
+
+
 @dataclass(frozen=True)
 class TimingParameters(StateAge):
     """Limits of the age of a state and of the time of its answer."""

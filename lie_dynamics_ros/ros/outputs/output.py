@@ -127,6 +127,7 @@ class BaseAcceleration(Output):
 
 # The topic on which a node reports its answers and their inputs.
 
+
 class StateReports:
     """A topic of this project's own message type, published only while somebody subscribes.
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Many states at once: numbers in rows, joints (or legs) matched by name, and the way back.
 
+
 class Batch:
     """The states of one request: how many, and where each wanted name stands among the columns.
 

@@ -20,7 +20,8 @@ from lie_dynamics_ros.nodes.simulated_stewart.core import ActuatorOptions, LegAc
 from lie_dynamics_ros.nodes.stewart_command.core import CommandParameters, StewartCommandCore, StewartCommandOptions
 from lie_dynamics_ros.nodes.stewart_command.targets import PathTarget
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseCore, StewartPoseOptions
-from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore, FusionOptions
+from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore
+from lie_dynamics_ros.nodes.stewart_pose.fusion_options import FusionOptions
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 
 SERVOS = [f"servo_{k}" for k in range(1, 7)]

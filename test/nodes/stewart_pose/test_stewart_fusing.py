@@ -14,7 +14,8 @@ from lie_dynamics_ros.core.errors import MessageError, ParameterError, WaitingEr
 from lie_dynamics_ros.core.platform import LegState
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings, reference_platform
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseOptions
-from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore, FusionOptions
+from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore
+from lie_dynamics_ros.nodes.stewart_pose.fusion_options import FusionOptions
 from lie_dynamics_ros.nodes.stewart_pose.inputs import LegInputs
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 

@@ -23,7 +23,8 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     reference_platform,
 )
 from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseOptions
-from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore, FusionOptions
+from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore
+from lie_dynamics_ros.nodes.stewart_pose.fusion_options import FusionOptions
 from lie_dynamics_ros.nodes.stewart_pose.inputs import LegInputs, make_inputs
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 

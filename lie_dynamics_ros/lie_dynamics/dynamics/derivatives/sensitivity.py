@@ -35,6 +35,7 @@ from .user_joint_derivatives import rate_derivatives, subspace_derivatives
 
 # From parameters to seeds: the table that the kernel of sensitivities reads (`kernels.derivatives.seeds`).
 
+
 class Seeding:
     """Changes by a list of parameters, collected entry by entry.
 

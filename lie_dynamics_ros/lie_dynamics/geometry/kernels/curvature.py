@@ -72,6 +72,7 @@ from ...model.layout import (
 # does by itself, dS_j/dq_i for two of its coordinates, is one more acceleration of all beyond: its product with I_c
 # J_c is added.
 
+
 @straight
 def inertia_rate(work, c, w, v):
     """Return (h, I) of the derivative along the twist (w, v) of the composite inertia kept in row `c`; no mass."""
