@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import Any
 from xml.etree.ElementTree import Element
 from xml.parsers import expat
@@ -25,6 +26,7 @@ MAX_TEXT = 2000
 _UNBOUND = "urn:unbound:"
 _ENTITY = r"(?:lt|gt|amp|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});"
 _SECTION = re.compile(rf"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!{_ENTITY})", re.DOTALL)
+_DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z][\w.-]*)""")
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_]")
 
 
@@ -32,15 +34,17 @@ def lenient(source: str | bytes) -> str:
     """Return XML text as the formats' own libraries read it, which XML itself does not allow; lines stay lines.
 
     Comments are left out, with what may not stand in them; a ``&`` that begins no entity of XML stands for itself;
-    blanks before the declaration are passed over; bytes that are no UTF-8 are Latin-1; prefixes need not be declared.
+    blanks before the declaration are passed over; bytes that are no UTF-8 are as declared, else Latin-1; prefixes need
+    not be declared.
     """
     if isinstance(source, str):
         told = source.removeprefix("\ufeff")
     else:
-        try:
-            told = source.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            told = source.decode("latin-1")
+        declared = _DECLARED.match(source[:200])
+        told = source.decode("latin-1")
+        for encoding in (declared[1].decode() if declared else "latin-1", "utf-8-sig"):
+            with suppress(UnicodeError, LookupError):
+                told = source.decode(encoding)
 
     def mended(found: re.Match[str]) -> str:
         text = found.group()
@@ -60,9 +64,6 @@ def lenient(source: str | bytes) -> str:
         bound = "".join(f' xmlns:{name}="{_UNBOUND}{name}"' for name in unbound)
         text = text[: root.end()] + bound + text[root.end() :]
     return text
-
-
-_ENCODING_ERRORS = {expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]}
 
 
 _UNQUOTED = re.compile(r"""([\w:.-]+)\s*=\s*([^\s"'<>=/][^\s"'<>]*?)(?=/?>|\s)""")
@@ -129,15 +130,13 @@ class ElementReader(ABC):
             self.__dict__.update({**before, "_open": [], "_passed": 0})
             for key in set(self.__dict__) - set(before):
                 del self.__dict__[key]
-            self._read_lenient(source, error)
+            self._read_lenient(source)
 
-    def _read_lenient(self, source: str | bytes, reason: Exception) -> None:
+    def _read_lenient(self, source: str | bytes) -> None:
         text = lenient(source)
         try:
-            if isinstance(reason, LookupError) or getattr(reason, "code", 0) in _ENCODING_ERRORS:
-                raise reason
             self._parse(text)
-        except (expat.ExpatError, ValueError, LookupError) as error:
+        except (expat.ExpatError, ValueError) as error:
             if isinstance(error, DescriptionError):
                 raise
             malformed = f"malformed XML: {error}{_unquoted(text, error)}"

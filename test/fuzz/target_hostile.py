@@ -169,18 +169,25 @@ class Subject(Target):
         raise DefectError("a bag without an end was read")
 
     def _mjcf(self, rng: np.random.Generator) -> None:
-        """MJCF of a parameter: copies without number, in the text or in a file, and files that do not answer."""
+        """MJCF: more than any robot has, in the text or in a file, and files that do not answer."""
         count = 10 ** int(rng.integers(5, 15))
         many = f"<replicate count='{count}'><body><geom size='1'/></body></replicate>"
         inner = self._place / "inner.xml"
         inner.write_text(f"<mujoco>{many}</mujoco>")
-        file = (inner, self._place / "fifo.xml", self._place / "zero.xml", self._place)[int(rng.integers(4))]
-        flexible = f"<flexcomp name='f' type='grid' count='{count} 9 9' spacing='1 1 1' radius='.1' dim='3'/>"
-        inside = (many, flexible, "<geom size='1'/>" * 20_000, f"<include file='{file}'/>")[int(rng.integers(4))]
-        field = f"<hfield name='h' nrow='{min(count, 10**9)}' ncol='9999' size='1 1 1 1'/>"
-        mesh = f"<mesh name='m' file='{file}'/>"
-        asset = (field, mesh, "")[int(rng.integers(3))]
-        compile_mjcf(f"<mujoco><asset>{asset}</asset><worldbody>{inside}</worldbody></mujoco>")
+        file = (inner, self._place / "fifo.xml", self._place / "zero.xml")[int(rng.integers(3))]
+        inside = (
+            many,
+            f"<flexcomp name='f' type='grid' count='{count} 9 9' spacing='1 1 1' radius='.1' dim='3'/>",
+            f"<include file='{file}'/>",
+            *(f"<{tag}/>" * 30_000 for tag in ("body", "geom size='1'", "site", "key", "light")),
+        )[int(rng.integers(8))]
+        read = Model.from_mjcf if rng.random() < 0.7 else compile_mjcf
+        asset = (
+            f"<hfield name='h' nrow='{min(count, 10**9)}' ncol='9999' size='1 1 1 1'/>",
+            f"<mesh name='m' file='{file}'/>" if read is compile_mjcf or file is not inner else "",
+            "",
+        )[int(rng.integers(3))]
+        read(f"<mujoco><asset>{asset}</asset><worldbody>{inside}</worldbody></mujoco>")
         raise DefectError("MJCF without an end was compiled")
 
     def _text(self, rng: np.random.Generator) -> None:

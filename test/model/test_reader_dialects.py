@@ -9,6 +9,7 @@ from lie_dynamics_ros.lie_dynamics import (
     ConstraintSet,
     Model,
     constraint_jacobian,
+    frame_pose,
     inverse_dynamics,
 )
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InertiaError
@@ -41,6 +42,8 @@ DIALECTS = {
     "an unbound prefix": lambda text: text.replace("<PLUGIN/>", "<gazebo><sensor:ray sensor:kind='x'/></gazebo>"),
     "xacro in what is passed over": lambda text: text.replace("<PLUGIN/>", "<gazebo><xacro:sensor/></gazebo>"),
     "all at once": lambda text: "\n" + HEAD + "<!-- a -- b & <c -->" + text.replace("<PLUGIN/>", "<p:q>x & y</p:q>"),
+    "an encoding that is none": lambda text: HEAD.replace("UTF-8", "none") + text,
+    "an encoding of several bytes": lambda text: HEAD.replace("UTF-8", "gb2312").encode() + text.encode("gb2312"),
     "Latin-1 in a comment": lambda text: HEAD.encode() + b"<!-- L\xe4nge -->" + text.encode(),
 }
 
@@ -111,6 +114,7 @@ THIN = "<mass value='2'/><inertia ixx='.3' iyy='.01' izz='.01' ixy='0' ixz='0' i
 def test_what_stands_on_the_world_may_have_any_inertia():
     held = urdf().replace("<link name='a'/>", f"<link name='a'><inertial>{THIN}</inertial></link>")
     assert Model.from_urdf(held).nv == 1
+    assert Model.from_urdf(held.replace("<mass value='", "<mass value='-", 1)).nv == 1
     for text, floating in ((held, True), (urdf().replace(MASS, THIN), False)):
         with pytest.raises(InertiaError, match=r"link '[ab]'"):
             Model.from_urdf(text, floating_base=floating)
@@ -162,6 +166,36 @@ def test_included_models_are_read_from_given_folders(tmp_path):
         Model.from_sdf(text, package_dirs=[tmp_path])
 
 
+@pytest.mark.filterwarnings("ignore::lie_dynamics_ros.lie_dynamics.errors.DescriptionWarning")
+def test_included_models_are_merged_as_if_written_out(tmp_path):
+    """By hand: the model's frame becomes a frame at the pose of the <include>, which all that is in it refers to."""
+    turned, lower = "<pose>1 2 3 .1 .2 .3</pose>", "<pose>0 0 -1 0 .4 0</pose>"
+    frames = "<frame name='tip' attached_to='l'><pose>0 1 0 0 0 0</pose></frame><frame name='mark'/>"
+    tree = LIFT.replace("<link name='post'/>", f"<link name='post'>{lower}</link>").replace("<xyz>", "<xyz {}>")
+    (tmp_path / "lift").mkdir()
+    (tmp_path / "lift/model.sdf").write_text(
+        "<sdf version='1.9'><model name='m'>" + frames + tree.format("expressed_in='__model__'") + "</model></sdf>"
+    )
+    root, tie = f"<link name='root'>{SOLID}</link>", TIE.format("root", "post")
+    text = f"<include merge='true'><uri>model://lift</uri>{turned}</include>"
+    whole = f"<sdf version='1.9'><model name='m'>{root}{text}{tie}</model></sdf>"
+    read = Model.from_sdf(whole, package_dirs=[tmp_path])
+    own = f"<frame name='own'>{turned}</frame>"
+    by_hand = tree.format("expressed_in='own'").replace("<pose>", "<pose relative_to='own'>")
+    by_hand = by_hand.replace("<link name='l'>", "<link name='l'><pose relative_to='own'/>")
+    by_hand += frames.replace("<frame name='mark'/>", "<frame name='mark' attached_to='own'/>")
+    other = Model.from_sdf(f"<sdf version='1.9'><model name='m'>{root}{own}{by_hand}{tie}</model></sdf>")
+    assert read.nv == other.nv == 1
+    for name in ("root", "post", "l", "tip", "mark"):
+        np.testing.assert_allclose(frame_pose(read, [0.3], name), frame_pose(other, [0.3], name), atol=1e-15)
+    np.testing.assert_allclose(inverse_dynamics(read, [0.3], [1], [2]), inverse_dynamics(other, [0.3], [1], [2]))
+    with pytest.raises(DescriptionError, match="placement_frame 'tip'; none expected"):
+        placed = whole.replace("</include>", "<placement_frame>tip</placement_frame></include>")
+        Model.from_sdf(placed, package_dirs=[tmp_path])
+    with pytest.raises(DescriptionError, match="'model://lost', which is not found in package_dirs"):
+        Model.from_sdf(whole.replace("://lift", "://lost"), package_dirs=[tmp_path])
+
+
 def test_an_old_sdf_is_refused_with_a_converter():
     with pytest.raises(DescriptionError, match="gz sdf -p"):
         Model.from_sdf(sdf().replace("1.9", "1.2"))
@@ -189,10 +223,11 @@ def test_names_that_readers_invent_differ_from_those_of_the_file():
         mujoco.mj_inverse(compiled, data)
         np.testing.assert_allclose(inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse, rtol=1e-10, atol=1e-10)
     offset = LIFT.replace("'prismatic'", "'revolute'").replace("<axis>", "<pose>0 1 0 0 0 0</pose><axis>")
-    assert Model.from_sdf(sdf(f"<link name='l/up'>{SOLID}</link>").replace(LIFT, offset + TIE)).nv == 1
+    tied = offset + TIE.format("l", "l/up")
+    assert Model.from_sdf(sdf(f"<link name='l/up'>{SOLID}</link>").replace(LIFT, tied)).nv == 1
 
 
-TIE = "<joint name='tie' type='fixed'><parent>l</parent><child>l/up</child></joint>"
+TIE = "<joint name='tie' type='fixed'><parent>{}</parent><child>{}</child></joint>"
 
 
 @pytest.mark.parametrize("by_sites", [False, True])

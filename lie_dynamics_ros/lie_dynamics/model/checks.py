@@ -199,7 +199,7 @@ def check_inertias(
     Raises
     ------
     InertiaError
-        Names the links, if `policy` is "error". A negative mass is refused in any case.
+        Names the links, if `policy` is "error". A negative mass of what can move is refused in any case.
     """
     if policy not in ("error", "warn", "ignore"):
         raise DescriptionError(
@@ -215,12 +215,12 @@ def check_inertias(
             link.inertia.check(label)
             continue
         except InertiaError:
+            whole = whole or _rigid_bodies(links, joints)
+            if on_world and whole[link.name] is whole[on_world]:
+                remarks.append(f"{label}: stands on the world; its inertia, which no body can have, is of no effect")
+                continue
             if link.inertia.mass < 0.0:
                 raise
-        whole = whole or _rigid_bodies(links, joints)
-        if on_world and whole[link.name] is whole[on_world]:
-            remarks.append(f"{label}: stands on the world; its inertia, which no body can have, is of no effect")
-            continue
         reference = float(whole[link.name].principal_moments()[-1])
         try:
             link.inertia.check(label, INERTIA_TOLERANCE, reference)

@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..errors import DescriptionError, DescriptionWarning
+from ..files import read_file
 from ..lie import SpatialInertia, se3, so3
 from ..texts import listed, quoted, unique
 from . import joint_types
 from .bodies import BodyTree
+from .mjcf_bounds import MAX_SIZE, MjcfBounds
 from .structure import AnySpring, BodySpring, TorsionSpring
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
@@ -29,7 +31,7 @@ def compiled_mjcf(source: Any) -> Any:
     Raises
     ------
     DescriptionError
-        If MuJoCo is not installed, or refuses the model; with MuJoCo's reason.
+        If MuJoCo is not installed, or refuses the model, with MuJoCo's reason; or for what `MjcfBounds` refuses.
 
     Warns
     -----
@@ -67,17 +69,21 @@ def _compiled(mujoco: Any, source: str | os.PathLike[str]) -> Any:
     try:
         text.encode()  # MuJoCo's own word for a lone surrogate is a TypeError about its signatures
         if text.startswith("<"):
+            MjcfBounds(text, Path())
             return mujoco.MjModel.from_xml_string(text)
         path = Path(source).expanduser()
         if not path.is_file():
             raise DescriptionError(f"MJCF: no file {quoted(str(path))}", name=str(path), expected="XML or a path")
+        MjcfBounds(read_file(path, MAX_SIZE).decode("utf-8", "replace"), path.parent)
         return mujoco.MjModel.from_xml_path(str(path))
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, OSError) as error:
         if isinstance(error, DescriptionError):
             raise
         if isinstance(error, UnicodeEncodeError):
             what = f"MJCF: character {error.start + 1} is half of a pair (a lone surrogate): text in UTF-8 is expected"
             raise DescriptionError(what, value=source) from error
+        if isinstance(error, OSError):
+            raise DescriptionError(f"MJCF: cannot read {quoted(str(source))}: {error.strerror}") from error
         raise DescriptionError("MJCF: MuJoCo says: " + " ".join(str(error).split()), value=source) from error
 
 

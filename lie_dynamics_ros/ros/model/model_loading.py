@@ -6,12 +6,11 @@ import json
 import os
 import re
 import select
-import stat
 import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from ...core.parameters import Parameters, parameter
 from ...core.robot_options import RobotOptions
 from ...lie_dynamics import ConstraintSet, Coupling, DescriptionError, JointFriction, LieDynamicsError, Loop, Model
 from ...lie_dynamics.errors import DescriptionWarning
+from ...lie_dynamics.model.mjcf_bounds import MjcfBounds
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_sections import is_yaml_text
 from .robot_description import check_text, locate
@@ -34,27 +34,19 @@ if TYPE_CHECKING:
 
 # MJCF compiled in a process of its own, so that no text and no file that it includes keeps a node from its signals.
 
-#: Memory beyond that of the process at its start [bytes], most time of the processor, and that it may stand still [s].
-COMPILE_MEMORY, PROCESSOR_TIME, STANDSTILL = 2**28, 10, 1.0
-#: Characters of a text, and files that it names, for each second of the processor after the first.
-SIZE_PER_SECOND, FILES_PER_SECOND = 500_000, 4
+#: Memory beyond that of the process at its start [bytes], and that it may stand still [s].
+COMPILE_MEMORY, STANDSTILL = 2**28, 1.0
+#: Time of the processor [s]: of a text, beside each file that it names, and at most.
+TEXT_TIME, FILE_TIME, PROCESSOR_TIME = 1.5, 0.25, 10.0
 #: Time until the process has loaded MuJoCo [s].
 STARTING = 60.0
 
-#: Copies that <replicate>, and those within it, may make; files that are looked through for it, and their size [bytes].
-COPIES, INCLUDED, INCLUDED_SIZE = 20_000, 100, 2**24
-
-_REPLICATE = re.compile(
-    r"""<replicate\b(?:[^>]*?\bcount\s*=\s*["']\s*(\d+))?[^>]*?(/?)>|</replicate\s*>|<!--.*?-->""", re.DOTALL
-)
-_INCLUDE = re.compile(r"""<include\b[^>]*?\bfile\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_FILE = re.compile(r"""\bfile\w*\s*=\s*["']([^"']+)""")
 _PROGRAM = """
 import json, os, resource, signal, sys, warnings
 import mujoco, numpy
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
 from lie_dynamics_ros.lie_dynamics.model.mjcf import compiled_mjcf
-text, (memory, seconds) = sys.stdin.buffer.read().decode("utf-8", "surrogatepass"), map(int, sys.argv[1:])
+text, memory, seconds = sys.stdin.buffer.read().decode("utf-8", "surrogatepass"), int(sys.argv[1]), float(sys.argv[2])
 pages = int(open("/proc/self/statm").read().split()[0]) if os.path.exists("/proc/self/statm") else 2**21
 memory += pages * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -98,12 +90,8 @@ def compile_mjcf(text: str) -> Any:
         import mujoco
     except ImportError as error:
         raise DescriptionError("MJCF is read by MuJoCo, which is not installed: pip install mujoco") from error
-    size, files = 0, set[str]()
-    for part in _with_included(text):
-        _require_few_copies(part)
-        size += len(part)
-        files.update(_FILE.findall(part))
-    seconds = min(PROCESSOR_TIME, 1 + size // SIZE_PER_SECOND + len(files) // FILES_PER_SECOND)
+    files = MjcfBounds(text, Path()).files
+    seconds = min(PROCESSOR_TIME, TEXT_TIME + FILE_TIME * len(files))
     command = [sys.executable, "-c", _PROGRAM, str(COMPILE_MEMORY), str(seconds)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
     environment["OPENBLAS_NUM_THREADS"] = "1"
@@ -119,7 +107,7 @@ def compile_mjcf(text: str) -> Any:
         reason = (
             "a file that it includes does not answer, as a FIFO or a device"
             if still
-            else f"it needs more than {COMPILE_MEMORY >> 20} MB of memory or {seconds} s"
+            else f"it needs more than {COMPILE_MEMORY >> 20} MB of memory or {seconds:g} s"
         )
         raise DescriptionError(f"MJCF: {reason}: files, and a robot of ordinary size, are expected")
     error, said = json.loads(head)
@@ -128,36 +116,6 @@ def compile_mjcf(text: str) -> Any:
     for one in said:
         warnings.warn(one, DescriptionWarning, stacklevel=2)
     return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": data})
-
-
-def _with_included(text: str) -> Iterator[str]:
-    """Return a text and those of the files that it includes, as far as they can be read; MuJoCo names the others."""
-    texts, seen = [text], set[str]()
-    while texts:
-        yield (part := texts.pop())
-        for file in {first or second for first, second in _INCLUDE.findall(part)} - seen:
-            seen.add(file)
-            try:
-                about = os.stat(file)
-                if len(seen) <= INCLUDED and stat.S_ISREG(about.st_mode) and about.st_size <= INCLUDED_SIZE:
-                    texts.append(Path(file).read_text("utf-8", "replace"))
-            except (OSError, ValueError):
-                continue
-
-
-def _require_few_copies(text: str) -> None:
-    """Refuse text whose <replicate> elements make too many copies, each within others counted as often as these."""
-    copies = [1]
-    for found in _REPLICATE.finditer(text):
-        if found[0].startswith("</"):
-            copies = copies[:-1] or [1]
-        elif not found[0].startswith("<!") and not found[2]:
-            count = found[1] or "1"
-            copies.append(copies[-1] * int(count) if len(count) < 10 else COPIES + 1)
-            if copies[-1] > COPIES:
-                raise DescriptionError(
-                    f"MJCF: <replicate> with count {quoted(count)} makes more than {COPIES} copies; expected fewer"
-                )
 
 
 def _answer(process: subprocess.Popen[bytes], text: bytes) -> tuple[bytes, bool]:

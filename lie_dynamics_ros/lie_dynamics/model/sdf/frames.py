@@ -168,11 +168,11 @@ class ScopeReader:
             elif child.tag == "include" and element.tag == "model":
                 uri = SdfFields(child, scope.own.kind, scope.own.name, self._strangers).text("uri")
                 raise DescriptionError(
-                    f"{scope.own.label}: <include> of {quoted(uri)}; included files are not read, and a file without "
-                    "them is expected (`gz sdf -p FILE` writes one)",
+                    f"{scope.own.label}: <include> of {quoted(uri)}, which is not found in package_dirs; a folder "
+                    "there, or a file without <include> (`gz sdf -p FILE` writes one), is expected",
                     name=scope.own.name,
                     value=uri,
-                    expected="a file without <include>",
+                    expected="a folder in package_dirs",
                 )
 
     def _add(self, scope: Scope, element: Element) -> None:

@@ -320,9 +320,10 @@ class Includes:
         Raises
         ------
         DescriptionError
-            For files that hold other than one model, or that are of a version with other rules for names; too many.
+            For files that hold other than one model, that cannot be merged, or that are of a version with other rules
+            for names; too many.
         """
-        for place, child in enumerate(list(element)):
+        for child in list(element):
             if child.tag in ("world", "model"):
                 self.put_in(child, within, depth)
             elif child.tag == "include" and (path := self._find(_text(child, "uri"), within)) is not None:
@@ -333,7 +334,10 @@ class Includes:
                         "other, expected",
                         name=str(path),
                     )
-                element[place] = self._model(child, path, depth)
+                place = list(element).index(child)
+                model = self._model(child, path, depth)
+                merged = element.tag == "model" and child.get("merge", "").strip().lower() in ("true", "1")
+                element[place : place + 1] = _merged(model) if merged else [model]
 
     def _find(self, uri: str, within: Path | None) -> Path | None:
         scheme, _, rest = uri.partition("://") if "://" in uri else ("", "", uri)
@@ -385,6 +389,41 @@ class Includes:
                     model.remove(own)
                 model.append(told)
         return model
+
+
+def _merged(model: Element) -> list[Element]:
+    """Return what an included model holds as parts of the model around it, with a frame that stands for its own.
+
+    Raises
+    ------
+    DescriptionError
+        For a placement frame, and a model without links.
+    """
+    name, placement = model.get("name", ""), model.get("placement_frame", "")
+    parts = [child for child in model if child.tag in ("link", "joint", "frame", "model")]
+    carriers = [child.get("name", "") for tag in ("link", "model") for child in parts if child.tag == tag]
+    if placement or not carriers:
+        what = f"placement_frame {quoted(placement)}; none expected" if placement else "no links; at least one expected"
+        raise DescriptionError(f"<include merge='true'> of model '{name}': it has {what}", name=name)
+    own = Element("frame", name=f"_merged__{name}__model__", attached_to=model.get("canonical_link") or carriers[0])
+    pose = model.find("pose")
+    own.append(Element("pose") if pose is None else pose)
+    own[0].set("relative_to", own[0].get("relative_to") or "__model__")
+    stand_in = own.get("name", "")
+    for part in parts:
+        if part.tag in ("link", "model") and part.find("pose") is None:
+            part.append(Element("pose"))
+        if part.tag == "frame":
+            part.set("attached_to", part.get("attached_to") or "__model__")
+        for one in part.findall("pose") if part.tag in ("link", "model") else ():
+            one.set("relative_to", one.get("relative_to") or "__model__")
+        for one in (part, *part.findall("pose")) if part.tag in ("link", "model") else part.iter():
+            for key in ("relative_to", "attached_to", "expressed_in"):
+                if one.get(key) == "__model__":
+                    one.set(key, stand_in)
+            if one.tag in ("parent", "child") and (one.text or "").strip() == "__model__":
+                one.text = stand_in
+    return [own, *parts]
 
 
 def _text(element: Element, tag: str) -> str:
