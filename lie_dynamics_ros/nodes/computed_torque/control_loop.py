@@ -123,7 +123,7 @@ class ControlLoop:
     def _follow(self, state: RobotState, player: TrajectoryPlayer, period: float) -> Desired:
         """Return the motion desired at a state."""
         p, s, stamp, mode = self.parts, self.parts.state, state.stamp, self.parts.mode
-        options, clock, timing = p.options, p.clock, p.timing
+        options, clock = p.options, p.clock
         free = mode == "gravity_compensation" or mode in TOOL_MODES
         if free:
             player.hold_at(state.position)
@@ -132,11 +132,6 @@ class ControlLoop:
         if clock.wanted != pace and not (pace and any(isinstance(piece, Halt) for piece in player.pieces)):
             clock.follow(pace, options.speed_scaling_time)
         desired = player.at(stamp, p.judge)
-        if not player.moving:
-            timing.compensation.reset()
-        elif timing.compensation.pending and s.phase == FOLLOWING:
-            timing.shift_clock(mode, options, p.laws.gains, clock, desired, state)
-            desired = player.at(stamp, p.judge)
         if options.contact_reaction != "retract" or free or s.phase in UNTIL_HOLD or player.holds(s.way_back):
             p.past.forget()  # the robot leaves the path; and no way back leads to what it came from
         else:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from ...core.arrays import Array
-from ...core.commands import STOPPED, STOPPING, UNTIL_HOLD
+from ...core.commands import FOLLOWING, STOPPED, STOPPING, UNTIL_HOLD
 from ...lie_dynamics.control import AdaptiveController, EffortHistory, SoftLimits
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import inverse_dynamics
@@ -97,7 +97,7 @@ class AnswerReview:
         if answer is None:
             return
         stamp, q, qd = answer.stamp, answer.position, answer.velocity
-        total, friction, timing = answer.total, answer.law.friction, p.timing
+        total, friction, timing, phase = answer.total, answer.law.friction, p.timing, answer.phase
         p.stop.reversal.note(stamp, q, qd, total)
         self._watch_feedback(answer)
         buffer.record(stamp, total if friction is None else total - friction, answer.wrench)
@@ -105,7 +105,9 @@ class AnswerReview:
             if answer.mode == "adaptive":
                 buffer.update(p.laws.learner, answer, p.robot.soft, p.laws.gains)
             if timing.effort_delay.note(p.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
-                timing.find_lead(p.options, p.laws.gains)
+                change = timing.find_lead(p.options, p.laws.gains)
+                if phase == FOLLOWING:
+                    p.clock.put_back(change)
 
     def _learn_drives(self, answer: ControllerAnswer, acting: Array, before: int, period: float) -> None:
         """Find what the model lacks of the drives, in modes that follow paths."""
