@@ -1,4 +1,4 @@
-"""The steps in which positions come, and where in such a step a joint is."""
+"""The steps in which positions come."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ COARSEST = 1.001 * 2.0 * np.pi / 2**12
 
 
 class PositionSteps:
-    """Finds the steps of positions by their smallest changes, and what they hide as far as edges show it.
-
-    A reading means that a joint is within half a step of it. So a joint that was anywhere within that is taken to be
-    there still, and else at the nearest edge: one that rests at the edge between two readings, where unstable gravity
-    takes it, is found there, and one that moves half a step behind. Readings without steps are taken as they are.
+    """Finds the steps of positions by their smallest changes.
 
     Attributes
     ----------
@@ -27,11 +23,10 @@ class PositionSteps:
         self.steps = np.full(n, COARSEST)
         self._stepped = np.zeros(n, bool)
         self._before: Array | None = None
-        self._inside: Array | None = None
 
     def forget(self) -> None:
         """Forget where joints are; how large steps are stays."""
-        self._before = self._inside = None
+        self._before = None
 
     @property
     def found(self) -> Array:
@@ -48,10 +43,3 @@ class PositionSteps:
         self.steps[smaller] = change[smaller]
         self._stepped |= smaller
         return bool(smaller.any())
-
-    def inside(self, position: Array) -> Array:
-        """Return where joints are found (n,), by positions (n,) that were noted."""
-        half = 0.5 * self.found
-        was = position if self._inside is None else self._inside
-        self._inside = np.minimum(np.maximum(was, position - half), position + half)
-        return self._inside

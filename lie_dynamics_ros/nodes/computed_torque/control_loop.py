@@ -229,13 +229,11 @@ class ControlLoop:
         if mode in TOOL_MODES:
             law = p.tool.wanted(mode, q, qd, laws.gains, timing.lead * 1e-9)
         else:
-            seen = q
-            if timing.filter_time and mode == "computed_torque" and p.robot.motors is None:
+            if timing.filter_time:
                 p.steps.note(q)
-                q = p.steps.inside(q)
             # While former efforts pass over to the law's, joints do not follow for that alone.
             laws.finds = p.options.learn_drives and not p.efforts.blend.passing
-            law = laws.wanted(mode, x, v, ahead, period, p.efforts.free, q - seen)
+            law = laws.wanted(mode, x, v, ahead, period, p.efforts.free)
         wanted = law.effort + ahead.effort
         if wrench is not p.robot.zero:
             wanted = wanted - wrench

@@ -120,18 +120,12 @@ class Laws:
         if self.learner is not None and isinstance(model, Model):
             self.learner.turn_gravity(model)
 
-    def wanted(
-        self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool, beside: Array | float = 0.0
-    ) -> LawEffort:
-        """Return the output of a mode, ``period`` [s] after the state before.
-
-        Mode computed_torque takes the model at ``q + beside``: its feedback, M kp alone, may be less than what gravity
-        changes by within a step of a position.
-        """
+    def wanted(self, mode: str, q: Array, qd: Array, desired: Desired, period: float, learn: bool) -> LawEffort:
+        """Return the output of a mode, ``period`` [s] after the state before."""
         if mode == "gravity_compensation":
             return self._guiding(q, qd)
         if mode == "computed_torque":
-            law = self._computed_torque(q, qd, desired, period, beside)
+            law = self._computed_torque(q, qd, desired, period)
         else:
             law = self._sliding(mode == "adaptive", q, qd, desired, period if learn else 0.0)
         if self._friction is None:
@@ -165,14 +159,12 @@ class Laws:
         friction = self._trust * self._friction.force(qd, inverse_dynamics(self.model, q, qd, qdd))
         return law._replace(effort=law.effort + friction, damping=law.damping + friction, friction=friction)
 
-    def _computed_torque(
-        self, q: Array, qd: Array, desired: Desired, period: float, beside: Array | float
-    ) -> LawEffort:
+    def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         acceleration = self.pid.acceleration(q, qd, desired.position, desired.velocity, desired.acceleration, period)
         brake = self.soft.acceleration(q, qd, self._brake, desired.velocity)
         if brake is not None:
             acceleration = acceleration + brake
-        effort = inverse_dynamics(self.model, q + beside, qd, acceleration)
+        effort = inverse_dynamics(self.model, q, qd, acceleration)
         drives, g = self.drives, self.gains
         if drives is None:
             return LawEffort(effort, qd, acceleration, self._zero)
