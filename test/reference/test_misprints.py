@@ -1,4 +1,4 @@
-"""Misprints of benchmarks/reports/misprints.md: as printed the equation fails, put right it holds."""
+"""Misprints of doc/papers.md: as printed the equation fails, put right it holds."""
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.closed_form import ClosedForm, ScrewTree, ploen_matrices
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
+from lie_dynamics_ros.lie_dynamics.reference import kim_derivatives, kim_dynamics
 
 WRONG = 1e-2  # what is misprinted is off by this at least, relative
 
@@ -43,6 +44,23 @@ def test_kim_34(arm, rng):
     solve = np.linalg.inv(M[np.ix_(v, v)])
     assert relative(solve @ (tau[v] - b[v] - M[np.ix_(v, u)] @ qdd[u]), qdd[v]) < 1e-9
     assert relative(solve @ (tau[v] - b[v] - M[np.ix_(u, v)] @ qdd[u]), qdd[v]) > WRONG
+
+
+def test_kim_table_7(arm, rng):
+    """Along an acceleration that is given, d(dV_i)/dp holds S_i dqdd_i/dp; printed S_i dqd_i/dp, which is zero."""
+    tree, _, q, qd = arm
+    model, e = to_model(tree), np.eye(tree.nv)[1]
+    run = kim_dynamics.hybrid_dynamics(model, q, qd, rng.normal(size=tree.nv), np.zeros(tree.nv), e > 0.0)
+    slopes = kim_derivatives.Slopes.none(run.robot)
+    printed = kim_derivatives.hybrid_dynamics_derivative(run, slopes)
+    slopes.dqdd = e
+    right = kim_derivatives.hybrid_dynamics_derivative(run, slopes)
+    M = mass_matrix(model, q)
+    expected = np.array(e)
+    rest = np.flatnonzero(e == 0.0)
+    expected[rest] = -np.linalg.solve(M[np.ix_(rest, rest)], M[rest, 1])  # the other forces stay
+    assert relative(M @ right[0], M @ expected) < 1e-9 and relative(right[1], M @ expected) < 1e-9
+    assert not printed[0].any() and not printed[1].any()
 
 
 def test_kim_definition_of_s():

@@ -56,6 +56,10 @@ def test_lie_derivatives_of_the_legs(rng):
         for x in rng.normal(size=(3, 6)):
             _, first, second = derivatives(lambda z, T=T, x=x: squares(T @ expm(z * se3.hat(x))))
             assert np.abs(J @ x - first).max() < 1e-10 * np.abs(first).max()
+            a, b = (np.append(points, np.ones((6, 1)), axis=1) for points in (A, B))
+            whole, printed = (2.0 * ((b @ T.T - a) * (b @ (X @ se3.hat(x)).T)).sum(axis=1) for X in (T, np.eye(4)))
+            assert np.abs(whole - first).max() < 1e-10 * np.abs(first).max()  # (22), first line
+            assert np.abs(printed - first).max() > 1e-2 * np.abs(first).max()
             assert np.abs(np.einsum("ijk,j,k->i", H, x, x) - second).max() < 1e-9 * np.abs(second).max()
         turned = np.einsum("ia,jak->ijk", J, se3.ad(np.eye(6)))  # along [E_j, E_k]
         assert np.abs(H - np.swapaxes(H, 1, 2) - turned).max() < 1e-10 * np.abs(H).max()
