@@ -12,6 +12,7 @@ QUOTED = 80
 MAX_NAME = 500
 #: Largest magnitude of a figure in a file: beyond it products of a few figures leave float64, and no robot is.
 LARGEST = 1e50
+_BEGINNING = 25  # characters of it that are kept; the rest is its end, where the file's name of a path stands
 _LONGEST_NUMBER = 1000  # characters; float64 never needs as many
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -38,18 +39,18 @@ def unique(name: str, taken: set[str]) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text on one line, cut to `QUOTED` characters."""
-    line = repr(text[: QUOTED + 1])[1:-1]
-    return line if len(line) <= QUOTED else line[: QUOTED - 3] + "..."
+    """Return a text on one line, without its middle where it has more than `QUOTED` characters."""
+    line = repr(text if len(text) <= 2 * QUOTED else text[:QUOTED] + text[-QUOTED:])[1:-1]
+    return line if len(line) <= QUOTED else line[:_BEGINNING] + "..." + line[_BEGINNING + 3 - QUOTED :]
 
 
 def quoted(value: object) -> str:
-    """Return `repr(value)`, cut to about `QUOTED` characters."""
+    """Return `repr(value)`, shortened to about `QUOTED` characters."""
     return f"'{shortened(value)}'" if isinstance(value, str) else shortened(repr(value))
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:
-    """Return names in quotes, each cut to `QUOTED` characters, with commas between, the first few only."""
+    """Return names in quotes, each shortened to `QUOTED` characters, with commas between, the first few only."""
     names = list(names)
     shown = ", ".join(f"'{shortened(name)}'" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -84,6 +84,13 @@ def test_a_file_that_is_no_urdf_is_not_quoted(tmp_path):
     assert "root" not in str(caught.value).replace(str(tmp_path), "")
 
 
+def test_a_long_path_is_shortened_before_its_name(tmp_path):
+    """A message names the file, however deep it lies."""
+    path = tmp_path.joinpath(*["a_folder_with_a_long_name"] * 6, "arm_of_mine.urdf")
+    with pytest.raises(DescriptionError, match=r"/\w*\.\.\.\S*/arm_of_mine\.urdf'"):
+        read_urdf(path)
+
+
 def test_written_whole_over_links_and_never_into_what_they_name(tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("kept")

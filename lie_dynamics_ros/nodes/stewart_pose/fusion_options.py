@@ -46,6 +46,12 @@ class FusionOptions(Parameters):
         "Standard deviation of imu_delay, which is estimated where it is not 0 [s].",
         "while unconfigured", high=0.1,
     )
+    imu_delay_error: float = parameter(
+        3e-3,
+        "What nobody knows of imu_delay where it is not estimated, as a standard deviation [s]: readings of the IMU "
+        "count less in motion.",
+        "while unconfigured", high=0.1,
+    )
     gyroscope_bias_deviation: float = parameter(
         2e-2,
         "Standard deviation of the gyroscope's bias at the start [rad/s], estimated with the pose.",
@@ -118,6 +124,7 @@ class FusionOptions(Parameters):
             pose=pose,
             delay=self.imu_delay,
             delay_deviation=self.imu_delay_deviation,
+            delay_error=self.imu_delay_error,
             gyroscope_bias=self.gyroscope_bias_deviation,
             accelerometer_bias=self.accelerometer_bias_deviation,
             gyroscope_scale=self.gyroscope_scale_deviation,

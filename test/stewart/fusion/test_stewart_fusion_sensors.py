@@ -161,7 +161,7 @@ def test_a_faulty_inclinometer_is_named():
     one = replace(ROLL, platform_point=(0.0, 0.0, 0.0))
     more = readings_of(rng, record, [one], [0.0])
     more[60:80] += 1.0
-    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), sensors=[one])
+    fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(delay_error=0.0), sensors=[one])
     _, named, returned, worst = follow(fusion, record, more)
     assert [name for _, name in named] == ["roll"] and 60 <= named[0][0] < 65 and worst < 5.0
     assert [name for _, name in returned] == ["roll"]

@@ -184,6 +184,9 @@ class StewartFusion:
             self._axes, constants[mk.LEVER : mk.LEVER + 3] = imu.frame()
             constants[mk.GYRO_WALK] = number(GYROSCOPE, "gyroscope_walk", imu.gyroscope_walk, zero=True)
             constants[mk.ACCEL_WALK] = number(ACCELEROMETER, "accelerometer_walk", imu.accelerometer_walk, zero=True)
+            untold = number("inertial", "delay_error", imu.delay_error, zero=True)
+            estimated = self._delay_variance or all(sensor.delay_deviation for sensor in self._points)
+            constants[mk.UNTOLD_DELAY] = 0.0 if estimated else untold
             variances += [number(GYROSCOPE, "gyroscope_noise", imu.gyroscope_noise) ** 2] * 3
             variances += [number(ACCELEROMETER, "accelerometer_noise", imu.accelerometer_noise) ** 2] * 3
         return constants, np.array([sensor.row() for sensor in self._points]), np.array(variances)

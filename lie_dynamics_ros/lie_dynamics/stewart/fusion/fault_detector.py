@@ -79,6 +79,8 @@ class NoFault:
 _AGREES = 3.0
 #: A fault and a disturbance at once are that much less likely than one of them: twice a logarithm.
 _BOTH = 20.0
+#: So much less likely is beyond doubt, where so many readings in a row have fitted.
+_CERTAIN, _CALM = 60.0, 3
 #: Times `recovery` after which a disturbance that has not passed is none.
 _LONGEST = 50
 #: Agreement counts where the expected reading is known to so many times its noise, or so many times sharper than the
@@ -132,6 +134,7 @@ class FaultDetector:
         self._history: deque[tuple[Belief, Sample, float]] = deque(maxlen=window)
         self._spent = 0.0
         self._no_fault: NoFault | None = None
+        self._knocked = -math.inf  # when a motion that was disturbed has last explained what sensors were blamed for
         self._bank = np.zeros((window, m, n)), np.zeros((window, m, 2))
         self._count, self._begun = 0, np.zeros(window, dtype=np.int64)
         self._last, self._same = np.full(m, np.nan), np.ones(m, dtype=np.int64)
@@ -179,7 +182,8 @@ class FaultDetector:
     def _acquit(self, sample: Sample) -> bool:
         """Go on as if no sensor had failed; return whether that explains all that was better, and is now accepted.
 
-        That is decided once the disturbance has passed. Each sensor beyond the first makes faults less likely.
+        That is decided once the disturbance has passed, and sooner where it is beyond doubt. Each sensor beyond the
+        first makes faults less likely.
         """
         other = self._no_fault
         if other is None:
@@ -188,12 +192,14 @@ class FaultDetector:
         if not out or not other.take([sample]) or other.taken > _LONGEST * self._recovery:
             self._no_fault = None
             return False
-        if other.calm < self._recovery:
-            return False
-        self._no_fault = None
         faults = self._spent - other.spent + _BOTH * (len(out) - 1)
-        if not other.cost + _BOTH < faults:
+        if other.calm < (_CALM if other.cost + _CERTAIN < faults else self._recovery):
             return False
+        if not other.cost + _BOTH < faults:
+            if faults + _BOTH < other.cost:  # else it is not decided yet
+                self._no_fault = None
+            return False
+        self._no_fault, self._knocked = None, self._time
         for name in out:
             del self.left_out[name]
         self.belief, self._history, self._judged = other.belief, other.history, self._model.judged.copy()
@@ -269,6 +275,8 @@ class FaultDetector:
         """
         suspects = [(name, part) for name, part in self._channels.items() if name not in self.left_out]
         tries = [(*self._try(age, part, 1.0), name, part, 1.0) for name, part in suspects]
+        if self._time - self._knocked < PERSISTENCE:  # what is left of a knock is no fault either
+            tries = [(*self._try(age, slice(0), room), "", slice(0), room) for room in ROOMS]
         best = min(tries, default=(0.0, False, "", slice(0), 1.0), key=lambda one: one[0])
         if not best[1]:
             for name, part in [("", slice(0)), *suspects]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Array, Mask
 from .kernels.filter import LOG_DETERMINANT, MISFIT, fuse
-from .kernels.motion import ANGULAR, DT, LINEAR
+from .kernels.motion import ANGULAR, DT, LINEAR, SUDDEN, UNTOLD_DELAY
 from .kernels.readings import AGE, LAPSE, READING
 
 #: What a reading that is left out costs in twice the negative logarithm of the likelihood, beyond that of a good one.
@@ -79,6 +79,8 @@ class SensorModel:
         self.geometry[:, AGE], self.geometry[:, LAPSE] = sample.age, sample.lapse
         self.geometry[:, READING] = sample.readings[: len(self.geometry)]
         self.constants[[ANGULAR, LINEAR]] = sample.room * self._jerk
+        late = float(self.constants[UNTOLD_DELAY])
+        self.constants[SUDDEN : SUDDEN + 2] = (sample.room**2 - 1.0) * self._jerk**2 * (late**3 / 3.0, late)
         chosen = sample.use & np.isfinite(sample.readings)
         failed = fuse(
             belief.x,

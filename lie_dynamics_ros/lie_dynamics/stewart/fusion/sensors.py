@@ -135,6 +135,8 @@ class InertialSensor:
     gyroscope_walk, accelerometer_walk : how far the biases wander in a second [rad/s, m/s^2, each per sqrt(s)].
     pose : shape (4, 4), of the sensor in {B}.
     delay, delay_deviation : as for other sensors; both readings are equally old [s].
+    delay_error : standard deviation of what nobody knows of `delay`, where neither it nor all other delays are
+        estimated: readings in motion count less by that [s].
     resolution : steps between neighbouring readings of gyroscope and accelerometer [rad/s, m/s^2], as of other sensors.
     """
 
@@ -148,6 +150,7 @@ class InertialSensor:
     resolution: tuple[float, float] | None = None
     delay: float = 0.0
     delay_deviation: float = 0.0
+    delay_error: float = 3e-3
     gyroscope_scale: float = 2e-2
     accelerometer_scale: float = 2e-2
     alignment: float = 2e-2

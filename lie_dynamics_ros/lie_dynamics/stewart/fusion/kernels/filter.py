@@ -21,11 +21,14 @@ from .motion import (
     E_P,
     E_V,
     E_W,
+    GRAVITY,
     GYRO_MATRIX,
     GYRO_WALK,
     INERTIAL,
     LINEAR,
     N_INERTIAL,
+    SUDDEN,
+    UNTOLD_DELAY,
     X_DELAY,
     X_DV,
     X_DW,
@@ -144,6 +147,7 @@ def fuse(
                 blur += bend(x, covariance, geometry[i], slopes[i])
         else:
             blur += skew_blur(covariance, i - geometry.shape[0])
+            blur += untold_delay_blur(x, constants, slopes[i], i - geometry.shape[0])
         judged[1, i] = share + blur
         judged[2, i] = share
         if on:
@@ -212,6 +216,29 @@ def skew_blur(covariance: Array, i: int) -> float:
         else:
             total += covariance[E_DV + k, E_DV + k]
     return float(unknown * total)
+
+
+@outline
+def untold_delay_blur(x: Array, constants: Array, slope: Array, i: int) -> float:
+    """Return the variance of what a delay of the IMU that nobody told makes of reading `i` of it, from 0 to 5.
+
+    A gyroscope's reading changes by the angular acceleration; an accelerometer's as the platform turns, and by the jerk
+    of a motion to and fro at 1 / (2 pi `PERSISTENCE`). Where the motion is disturbed they are as sudden as it may be.
+    """
+    unknown, rate, moved = constants[UNTOLD_DELAY], 0.0, 0.0
+    if unknown == 0.0:
+        return 0.0
+    for k in range(3):
+        if i < 3:
+            rate += slope[E_W + k] * x[X_DW + k]
+        else:
+            a, b = (k + 1) % 3, (k + 2) % 3
+            turned = x[X_W + a] * slope[E_DV + b] - x[X_W + b] * slope[E_DV + a]
+            rate += turned * (x[X_DV + k] - constants[GRAVITY + k])
+            moved += x[X_V + k] * x[X_V + k]
+    total = rate * rate + moved / PERSISTENCE**4
+    total *= max(1.0, PERSISTENCE / max(constants[DT], 1e-6)) * unknown * unknown
+    return float(total + constants[SUDDEN + i // 3])
 
 
 @outline

@@ -23,7 +23,7 @@ E_TURN, E_P, E_W, E_V, E_DW, E_DV, E_DELAY = 0, 3, 6, 9, 12, 15, 18
 # What an IMU adds to the end of both, counted from its first entry there; the number is among the constants.
 GYRO, ACCEL, GYRO_MATRIX, ACCEL_MATRIX, N_INERTIAL = 0, 3, 6, 15, 24
 DT, ANGULAR, LINEAR, GYRO_WALK, ACCEL_WALK, DELAY_WALK, GRAVITY, LEVER = 0, 1, 2, 3, 4, 5, 6, 9
-INERTIAL, N_CONSTANTS = 12, 13
+INERTIAL, UNTOLD_DELAY, SUDDEN, N_CONSTANTS = 12, 13, 14, 16
 
 
 @outline
