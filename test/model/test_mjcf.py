@@ -240,3 +240,40 @@ def test_rotors_of_a_ball_are_those_of_mujoco(rng):
     assert relative(inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse) < 1e-12
     with pytest.raises(DescriptionError, match="joint 'b': armature that differs"):
         model.with_armature([0.1, 0.2, 0.1])
+
+
+def test_rotors_and_damping_of_actuators_are_those_of_mujoco(rng):
+    text = (
+        f"<mujoco><worldbody><body><joint name='h'/>{SOLID}<body pos='.3 0 0'>{SOLID}<joint name='s' type='slide' "
+        f"axis='0 1 0' armature='.2' damping='.1'/><body>{SOLID}<joint name='b' type='ball'/></body></body></body>"
+        "</worldbody><actuator><motor joint='h' gear='3' armature='.5' damping='.7'/><motor jointinparent='s' gear='-2'"
+        " armature='.3'/><motor joint='s' armature='.1' damping='.2'/>{}</actuator></mujoco>"
+    )
+    try:
+        compiled = mujoco.MjModel.from_xml_string(text.format(""))
+    except ValueError:
+        pytest.skip("this MuJoCo has no armature of actuators")
+    compiled.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    with pytest.warns(DescriptionWarning, match="armature of actuators 'odd'; actuators"):
+        model = Model.from_mjcf(text.format("<motor name='odd' joint='b' gear='1 2 0' armature='1'/>"))
+    model, data = model.with_joint_terms(armature=True, damping=True), mujoco.MjData(compiled)
+    q, qd, qdd = model.random(rng), *rng.normal(size=(2, 5))
+    data.qpos[:], data.qvel[:], data.qacc[:] = [*q[:2], *np.roll(q[2:], 1)], qd, qdd
+    mujoco.mj_inverse(compiled, data)
+    assert relative(inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse) < 1e-12
+
+
+@pytest.mark.parametrize("head", ["\n <?xml version='1.0'?>", "<!-- x -->\n<?xml version='1.0'?>", "\ufeff \n<?xml?>"])
+def test_a_declaration_need_not_be_first(tmp_path, head):
+    """In texts, files and what they include, with meshes in a folder beside."""
+    body = "<body><joint/><geom type='mesh' mesh='m'/></body>"
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes/m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+    (tmp_path / "in.xml").write_text(f"{head}<mujocoinclude>{body}</mujocoinclude>")
+    (tmp_path / "out.xml").write_text(
+        f"{head}<mujoco><compiler meshdir='meshes'/><asset><mesh name='m' file='m.obj'/></asset><worldbody>"
+        "<include file='in.xml'/></worldbody></mujoco>"
+    )
+    assert quietly(tmp_path / "out.xml").nv == 1
+    text = head + ARM.strip()
+    assert quietly(text).nv == quietly(text.encode()).nv == 4

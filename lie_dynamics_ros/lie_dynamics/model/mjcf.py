@@ -22,6 +22,7 @@ from .structure import AnySpring, BodySpring, TorsionSpring
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 _SITE = 3  # mjtWrap
+_ON_JOINTS = (0, 1)  # mjtTrn
 _LINEAR, _ANGULAR = slice(0, 3), slice(3, 6)
 
 
@@ -69,12 +70,14 @@ def _compiled(mujoco: Any, source: str | os.PathLike[str]) -> Any:
     try:
         text.encode()  # MuJoCo's own word for a lone surrogate is a TypeError about its signatures
         if text.startswith("<"):
-            MjcfBounds(text, Path())
-            return mujoco.MjModel.from_xml_string(text)
+            bounds = MjcfBounds(text, Path())
+            return _mended(mujoco, bounds, "") if bounds.is_mended else mujoco.MjModel.from_xml_string(text)
         path = Path(source).expanduser()
         if not path.is_file():
             raise DescriptionError(f"MJCF: no file {quoted(str(path))}", name=str(path), expected="XML or a path")
-        MjcfBounds(read_file(path, MAX_SIZE).decode("utf-8", "replace"), path.parent)
+        bounds = MjcfBounds(read_file(path, MAX_SIZE).decode("utf-8", "replace"), path.parent)
+        if bounds.is_mended:
+            return _mended(mujoco, bounds, str(path.parent))
         return mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, RuntimeError, OSError) as error:
         if isinstance(error, DescriptionError):
@@ -85,6 +88,13 @@ def _compiled(mujoco: Any, source: str | os.PathLike[str]) -> Any:
         if isinstance(error, OSError):
             raise DescriptionError(f"MJCF: cannot read {quoted(str(source))}: {error.strerror}") from error
         raise DescriptionError("MJCF: MuJoCo says: " + " ".join(str(error).split()), value=source) from error
+
+
+def _mended(mujoco: Any, bounds: MjcfBounds, folder: str) -> Any:
+    """Return the model of a text that is not quite that of its file."""
+    spec = mujoco.MjSpec.from_string(bounds.text, include=bounds.included)
+    spec.modelfiledir = folder
+    return spec.compile()
 
 
 class MjcfNames:
@@ -138,8 +148,9 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[AnySpring]]:
     places = pose_of(compiled.body_pos, compiled.body_quat)
     inertias = _inertias(compiled)
     turned: list[TorsionSpring] = []
+    of_actuators = {key: _of_actuators(compiled, f"actuator_{key}")[0] for key in ("armature", "damping")}
     for index in range(1, compiled.nbody):
-        turned += _add_body(bodies, compiled, index, names, taken, places[index], inertias[index])
+        turned += _add_body(bodies, compiled, index, names, taken, places[index], inertias[index], of_actuators)
     sites = site_frames(names)
     site_places = pose_of(compiled.site_pos, compiled.site_quat)
     frames = []
@@ -154,6 +165,17 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[AnySpring]]:
     has_gravity = not compiled.opt.disableflags & _bit("GRAVITY")
     springs = [_spring(compiled, names, int(k), frames) for k in np.flatnonzero(_are_springs(compiled))]
     return name, bodies, np.array(compiled.opt.gravity) * has_gravity, [*springs, *turned]
+
+
+def _of_actuators(compiled: Any, field: str) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Return what actuators add to each joint that is a hinge or slide, and which of them act on others."""
+    value = np.asarray(getattr(compiled, field, np.zeros(compiled.nu)))
+    on_joint = np.isin(compiled.actuator_trntype, _ON_JOINTS)
+    joints = np.where(on_joint, compiled.actuator_trnid[:, 0], 0)
+    counted = on_joint & np.isin(compiled.jnt_type[joints], (_SLIDE, _HINGE)) if compiled.njnt else on_joint & False
+    added = np.zeros(compiled.njnt)
+    np.add.at(added, joints[counted], (value * compiled.actuator_gear[:, 0] ** 2)[counted])
+    return added, (value != 0.0) & ~counted
 
 
 def _are_springs(compiled: Any) -> npt.NDArray[np.bool_]:
@@ -224,6 +246,7 @@ def _add_body(
     taken: set[str],
     placement: Array,
     inertia: SpatialInertia,
+    of_actuators: dict[str, Array],
 ) -> list[TorsionSpring]:
     """Add a body: a joint each with a frame at its anchor, since MuJoCo's body frame is at none of them.
 
@@ -254,7 +277,7 @@ def _add_body(
             first_entry = compiled.jnt_qposadr[joint]
             rest = placement @ pose_of(np.zeros(3), compiled.qpos_spring[first_entry : first_entry + 4])
             springs.append(TorsionSpring(at, moved, compiled.jnt_stiffness[joint], rest[:3, :3], name=label))
-        limits = _limits(compiled, joint, label)
+        limits = _limits(compiled, joint, label, {key: float(added[joint]) for key, added in of_actuators.items()})
         bodies.add(moved, at, motion, placement, own, joint_name=label, mimic=None, **limits)
         at, placement = moved, np.eye(4)
     if at != name:
@@ -262,12 +285,12 @@ def _add_body(
     return springs
 
 
-def _limits(compiled: Any, joint: int, label: str) -> dict[str, npt.ArrayLike]:
+def _limits(compiled: Any, joint: int, label: str, added: dict[str, float]) -> dict[str, npt.ArrayLike]:
     kind, first = compiled.jnt_type[joint], compiled.jnt_dofadr[joint]
     rates = slice(first, first + {_FREE: 6, _BALL: 3}.get(kind, 1))
     limits: dict[str, npt.ArrayLike] = {}
     for key, field in (("armature", "dof_armature"), ("damping", "dof_damping"), ("friction", "dof_frictionloss")):
-        value = np.array(getattr(compiled, field)[rates])
+        value = np.array(getattr(compiled, field)[rates]) + added.get(key, 0.0)
         if kind == _FREE:
             if np.ptp(value[_LINEAR]) > 0.0:  # along the world's axes there, along the body's here
                 raise DescriptionError(f"joint '{label}': {key} differs between the directions of a free joint")
@@ -308,6 +331,10 @@ def _left_out(compiled: Any, names: MjcfNames) -> list[str]:
     found += named("unequal ends of actuatorfrcrange of joints", "joint", one_sided)
     found += named("gravity compensation of bodies", "body", compiled.body_gravcomp)
     found += named("motion of mocap bodies, which are fixed,", "body", compiled.body_mocapid >= 0)
+    for key in ("armature", "damping"):
+        found += named(f"{key} of actuators", "actuator", _of_actuators(compiled, f"actuator_{key}")[1])
+    curved = rows("actuator_dampingpoly", len(compiled.actuator_trntype))
+    found += named("damping that is not linear, of actuators", "actuator", curved)
     found += named("actuators", "actuator", np.ones(len(compiled.actuator_trntype)))  # one may have several controls
     found += named("tendons", "tendon", ~_are_springs(compiled))
     found += [f"{what}" for what, there in (

@@ -43,6 +43,10 @@ class MjcfBounds:
     ----------
     files : set of str
         All that it names.
+    text, included : str, dict of str to bytes
+        The text and what it includes, by name, where a declaration that stands behind something else is left out.
+    is_mended : bool
+        Whether that was so anywhere.
     """
 
     def __init__(self, text: str, folder: Path) -> None:
@@ -50,8 +54,10 @@ class MjcfBounds:
             raise _refusal(f"a text of {len(text)} characters, over {MAX_SIZE},")
         self.files: set[str] = set()
         self._folder, self._dirs = folder, {""}
-        self._seen: set[str] = set()
-        made = self._count(text, 1)
+        self.included: dict[str, bytes] = {}
+        self.is_mended = False
+        self.text = self._mended(text)
+        made = self._count(self.text, 1)
         if made["key"] * made["body"] * 13 > KEY_NUMBERS:
             raise _refusal(f"{made['key']} keyframes of {made['body']} bodies")
         for name in self.files:
@@ -100,13 +106,22 @@ class MjcfBounds:
         """Return the text of a file that is included or attached; of one that cannot be read MuJoCo says so."""
         path = self._folder / name
         self._refuse_special(path)
-        if name in self._seen or len(self._seen) >= FILES:
+        if name in self.included or len(self.included) >= FILES:
             return ""
-        self._seen.add(name)
         try:
-            return read_file(path, MAX_SIZE).decode("utf-8", "replace")
+            text = self._mended(read_file(path, MAX_SIZE).decode("utf-8", "replace"))
         except OSError:
             return ""
+        self.included[name] = text.encode()
+        return text
+
+    def _mended(self, text: str) -> str:
+        """Return a text whose declaration is first, as MuJoCo wants it, or left out."""
+        before, mark, _ = text.removeprefix("\ufeff").partition("<?xml")
+        if not mark or not before:
+            return text
+        self.is_mended = True
+        return re.sub(r"<\?xml\b.*?\?>", "", text, count=1, flags=re.DOTALL)
 
     def _judge(self, made: Counter[str]) -> None:
         for tag, count in made.items():
