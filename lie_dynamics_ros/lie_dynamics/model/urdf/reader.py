@@ -95,6 +95,8 @@ def read_urdf(
     for tag in robot.closings:
         what = f"element <{tag}> in <robot> (give what closes loops as a ConstraintSet)"
         strangers.note(what, f"robot '{robot.name}'")
+    for tag in robot.leftovers:
+        strangers.note(f"element <xacro:{local_name(tag)}>, which xacro has not expanded,", f"robot '{robot.name}'")
     links = tuple(_link(element, robot, strangers) for element in robot.links)
     joints = tuple(_joint(element, robot, remarks, strangers) for element in robot.joints)
     try:
