@@ -110,7 +110,7 @@ class ElementReader(ABC):
 
     @abstractmethod
     def take(self, element: Element, depth: int) -> None:
-        """Put an element, still empty, where it belongs."""
+        """Put the root, or an element in it, still empty, where it belongs; others go into those around them."""
 
     def read(self, source: str | bytes) -> None:
         """Read XML text or bytes; what the formats' own libraries read besides is read as well, see `lenient`.
@@ -190,7 +190,10 @@ class ElementReader(ABC):
         if self._namespaces and "}" in "".join(attributes):
             attributes = {"{" + key if "}" in key else key: value for key, value in attributes.items()}
         element = Element(tag, attributes)
-        self.take(element, depth)
+        if depth > 1:
+            self._open[-1].append(element)
+        else:
+            self.take(element, depth)
         self._open.append(element)
 
     def _end(self, _tag: str) -> None:

@@ -50,7 +50,7 @@ class SpatialInertia:
         )  # fmt: skip
         com = own_real(self.com, (3,), "com")
         inertia = own_real(self.inertia, (3, 3), "inertia")
-        (_, xy, xz), (yx, _, yz), (zx, zy, _) = inertia.tolist()
+        _, xy, xz, yx, _, yz, zx, zy, _ = inertia.ravel().tolist()
         off = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
         if off > 0.0 and off > 1e-9 * np.abs(inertia).max():
             raise InertiaError(

@@ -60,6 +60,7 @@ class BodyTree:
         self._bodies: list[_Draft] = []
         self._frames: dict[str, Frame] = {world: Frame(world, -1, np.eye(4))}
         self._joint_names: set[str] = set()
+        self._told: set[str] = set()
         self._nq = self._nv = 0
 
     def add(
@@ -146,6 +147,7 @@ class BodyTree:
         q_slice, v_slice = slice(self._nq, self._nq + joint.nq), slice(self._nv, self._nv + joint.nv)
         record = Joint(joint_name, joint, index, name, parent_body, q_slice, v_slice, mimic)
         given = _read_limits(joint_name, joint, limits)
+        self._told |= limits.keys()
         self._bodies.append(_Draft(record, at.body, at.placement @ placement, inertia, given))
         self._frames[name] = Frame(name, index, _IDENTITY)
         self._joint_names.add(joint_name)
@@ -164,11 +166,14 @@ class BodyTree:
     def parts(self) -> tuple[Array, tuple[Joint, ...], dict[str, Frame], JointLimits]:
         """Return the rows of the table, the joints, the frames and the limits of the bodies added so far."""
         joints = tuple(draft.joint for draft in self._bodies)
-        limits = JointLimits(
-            **{key: np.concatenate([np.zeros(0), *(draft.limits[key] for draft in self._bodies)]) for key in _LIMITS}
-        )
+        limits = JointLimits(**{key: self._all_limits(key) for key in _LIMITS})
         bodies = [PackedBody(draft.joint, draft.parent, draft.placement, draft.inertia) for draft in self._bodies]
         return pack(bodies, self._nq, self._nv), joints, self._frames, limits
+
+    def _all_limits(self, key: str) -> Array:
+        if key not in self._told:
+            return np.full(self._nq if key in ("lower", "upper") else self._nv, _LIMITS[key])
+        return np.concatenate([draft.limits[key] for draft in self._bodies])
 
 
 _MASSLESS = SpatialInertia.zero()
@@ -176,11 +181,12 @@ _IDENTITY = np.eye(4)
 
 
 @cache
-def _filled(size: int, value: float) -> Array:
-    """Return an array (size,) of one value; the same for all who ask, who only read it."""
-    array = np.full(size, value)
-    array.flags.writeable = False
-    return array
+def _no_limits(nq: int, nv: int) -> dict[str, Array]:
+    """Return the limits of a joint of which nobody says any; the same for all who ask, who only read them."""
+    found = {key: np.full(nq if key in ("lower", "upper") else nv, default) for key, default in _LIMITS.items()}
+    for array in found.values():
+        array.flags.writeable = False
+    return found
 
 
 def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -> dict[str, Array]:
@@ -189,20 +195,17 @@ def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -
         raise DescriptionError(
             f"joint {name!r}: unknown limits {sorted(unknown)}, known are {list(_LIMITS)}", name=name
         )
-    limits = {}
-    for key, default in _LIMITS.items():
+    limits = dict(_no_limits(joint.nq, joint.nv))
+    for key, told in given.items():
+        single: object = told
         size = joint.nq if key in ("lower", "upper") else joint.nv
-        if key not in given:
-            limits[key] = _filled(size, default)
-            continue
-        single: object = given[key]
         if isinstance(single, float) and (single >= 0.0 or (key in ("lower", "upper") and single < 0.0)):
             # as readers give it; others are looked at below
             limits[key] = np.array([single] * size)
             continue
         value = numbers(single)
         if value.shape not in ((), (size,)) or np.isnan(value).any():
-            raise DescriptionError(f"joint {name!r}: {key} must be one number or {size}, got {given[key]!r}", name=name)
+            raise DescriptionError(f"joint {name!r}: {key} must be one number or {size}, got {told!r}", name=name)
         limits[key] = np.full(size, value)
         if key not in ("lower", "upper", "spring_reference") and (value < 0.0).any():
             raise DescriptionError(f"joint {name!r}: {key} must not be negative, got {limits[key].tolist()}", name=name)

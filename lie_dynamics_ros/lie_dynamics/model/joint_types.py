@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -171,15 +172,18 @@ def custom(
     return JointType("custom", (), n, n, CustomMotion(transform, subspace, subspace_rate))
 
 
+@lru_cache(1024)  # most axes are those of a frame
 def rotation_from_z(axis: tuple[float, float, float]) -> Array:
-    """Return the smallest rotation (3, 3) that takes z to the unit vector `axis`; for -z half a turn about x."""
+    """Return the smallest rotation (3, 3), read only, that takes z to a unit vector; for -z half a turn about x."""
     x, y, z = axis
-    across = np.hypot(x, y)
+    across = math.hypot(x, y)
     if z >= 0.0:
         xx, xy, yy = (c / (1.0 + z) for c in (x * x, x * y, y * y))
     elif across > 0.0:  # 1 / (1 + z) = (1 - z) / across^2, which does not cancel
         a, b = x / across, y / across
         xx, xy, yy = ((1.0 - z) * c for c in (a * a, a * b, b * b))
     else:
-        return np.diag([1.0, -1.0, -1.0])
-    return np.array([[1.0 - xx, -xy, x], [-xy, 1.0 - yy, y], [-x, -y, z]])
+        xx, xy, yy = 0.0, 0.0, 2.0
+    turn = np.array([[1.0 - xx, -xy, x], [-xy, 1.0 - yy, y], [-x, -y, z]])
+    turn.flags.writeable = False
+    return turn

@@ -148,9 +148,9 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[AnySpring]]:
     places = pose_of(compiled.body_pos, compiled.body_quat)
     inertias = _inertias(compiled)
     turned: list[TorsionSpring] = []
-    of_actuators = {key: _of_actuators(compiled, f"actuator_{key}")[0] for key in ("armature", "damping")}
+    limits = _limits(compiled, names)
     for index in range(1, compiled.nbody):
-        turned += _add_body(bodies, compiled, index, names, taken, places[index], inertias[index], of_actuators)
+        turned += _add_body(bodies, compiled, index, names, taken, places[index], inertias[index], limits)
     sites = site_frames(names)
     site_places = pose_of(compiled.site_pos, compiled.site_quat)
     frames = []
@@ -233,6 +233,8 @@ def _bit(name: str) -> int:
 
 def _shifted(pose: Array, translation: Array) -> Array:
     """Return a pose (4, 4) whose origin has moved (3,) along its own axes."""
+    if not any(translation.tolist()):
+        return pose
     moved = pose.copy()
     moved[:3, 3] += pose[:3, :3] @ translation
     return moved
@@ -246,7 +248,7 @@ def _add_body(
     taken: set[str],
     placement: Array,
     inertia: SpatialInertia,
-    of_actuators: dict[str, Array],
+    limits: list[dict[str, npt.ArrayLike]],
 ) -> list[TorsionSpring]:
     """Add a body: a joint each with a frame at its anchor, since MuJoCo's body frame is at none of them.
 
@@ -257,55 +259,62 @@ def _add_body(
     first, count = int(compiled.body_jntadr[index]), int(compiled.body_jntnum[index])
     anchor, springs = np.zeros(3), list[TorsionSpring]()
     for joint in range(first, first + count):
-        label, kind, axis = names.of("joint", joint), compiled.jnt_type[joint], compiled.jnt_axis[joint]
-        reference = float(compiled.qpos0[compiled.jnt_qposadr[joint]])
+        label, kind, axis = names.of("joint", joint), int(compiled.jnt_type[joint]), compiled.jnt_axis[joint]
+        first_entry = int(compiled.jnt_qposadr[joint])
+        reference = float(compiled.qpos0[first_entry])
         if kind == _FREE:
-            placement = np.eye(4)
+            placement = _IDENTITY
         elif kind != _SLIDE:  # which has no anchor
-            placement = _shifted(placement, compiled.jnt_pos[joint] - anchor)
-            anchor = np.array(compiled.jnt_pos[joint])
+            there = np.array(compiled.jnt_pos[joint])
+            placement, anchor = _shifted(placement, there - anchor), there
         if kind == _HINGE and reference != 0.0:
             placement = placement @ se3.exp([*(-reference * axis), 0.0, 0.0, 0.0])
-        elif kind == _SLIDE:
+        elif kind == _SLIDE and reference != 0.0:
             placement = _shifted(placement, -reference * axis)
-        whole = joint == first + count - 1 and not anchor.any()
+        whole = joint == first + count - 1 and not any(anchor.tolist())
         moved = name if whole else unique(f"{name}/{label}", taken)
         kinds = {_FREE: joint_types.free, _BALL: joint_types.spherical}
         motion = kinds[kind]() if kind in kinds else [joint_types.prismatic, joint_types.revolute][kind - _SLIDE](axis)
         own = inertia if whole else None
         if kind == _BALL and compiled.jnt_stiffness[joint]:
-            first_entry = compiled.jnt_qposadr[joint]
             rest = placement @ pose_of(np.zeros(3), compiled.qpos_spring[first_entry : first_entry + 4])
             springs.append(TorsionSpring(at, moved, compiled.jnt_stiffness[joint], rest[:3, :3], name=label))
-        limits = _limits(compiled, joint, label, {key: float(added[joint]) for key, added in of_actuators.items()})
-        bodies.add(moved, at, motion, placement, own, joint_name=label, mimic=None, **limits)
-        at, placement = moved, np.eye(4)
+        bodies.add(moved, at, motion, placement, own, joint_name=label, mimic=None, **limits[joint])
+        at, placement = moved, _IDENTITY
     if at != name:
         bodies.add(name, at, placement=_shifted(placement, -anchor), inertia=inertia)
     return springs
 
 
-def _limits(compiled: Any, joint: int, label: str, added: dict[str, float]) -> dict[str, npt.ArrayLike]:
-    kind, first = compiled.jnt_type[joint], compiled.jnt_dofadr[joint]
-    rates = slice(first, first + {_FREE: 6, _BALL: 3}.get(kind, 1))
-    limits: dict[str, npt.ArrayLike] = {}
-    for key, field in (("armature", "dof_armature"), ("damping", "dof_damping"), ("friction", "dof_frictionloss")):
-        value = np.array(getattr(compiled, field)[rates]) + added.get(key, 0.0)
-        if kind == _FREE:
-            if np.ptp(value[_LINEAR]) > 0.0:  # along the world's axes there, along the body's here
-                raise DescriptionError(f"joint '{label}': {key} differs between the directions of a free joint")
-            value = np.concatenate([value[_ANGULAR], value[_LINEAR]])
-        if value.any():
-            limits[key] = value
-    if kind in (_SLIDE, _HINGE):
-        if compiled.jnt_stiffness[joint]:
-            limits["stiffness"] = compiled.jnt_stiffness[joint]
-            limits["spring_reference"] = compiled.qpos_spring[compiled.jnt_qposadr[joint]]
-        if compiled.jnt_limited[joint]:
-            limits["lower"], limits["upper"] = compiled.jnt_range[joint]
-        low, high = compiled.jnt_actfrcrange[joint]
-        if compiled.jnt_actfrclimited[joint] and low == -high:
-            limits["effort"] = high
+_IDENTITY = np.eye(4)
+_LOSSES = (("armature", "dof_armature"), ("damping", "dof_damping"), ("friction", "dof_frictionloss"))
+
+
+def _limits(compiled: Any, names: MjcfNames) -> list[dict[str, npt.ArrayLike]]:
+    """Return limits, losses and springs of all joints, as far as a joint has them."""
+    limits: list[dict[str, npt.ArrayLike]] = [{} for _ in range(compiled.njnt)]
+    kinds, starts = compiled.jnt_type.tolist(), compiled.jnt_dofadr.tolist()
+    straight = np.isin(compiled.jnt_type, (_SLIDE, _HINGE))
+    for key, field in _LOSSES:
+        values = np.array(getattr(compiled, field))
+        if key != "friction":
+            values[compiled.jnt_dofadr[straight]] += _of_actuators(compiled, f"actuator_{key}")[0][straight]
+        for joint in np.unique(compiled.dof_jntid[values != 0.0]).tolist():
+            value = values[starts[joint] : starts[joint] + {_FREE: 6, _BALL: 3}.get(kinds[joint], 1)]
+            if kinds[joint] == _FREE:
+                if np.ptp(value[_LINEAR]) > 0.0:  # along the world's axes there, along the body's here
+                    label = names.of("joint", joint)
+                    raise DescriptionError(f"joint '{label}': {key} differs between the directions of a free joint")
+                value = np.concatenate([value[_ANGULAR], value[_LINEAR]])
+            limits[joint][key] = value
+    for joint in np.flatnonzero(straight & (compiled.jnt_stiffness != 0.0)):
+        limits[joint]["stiffness"] = compiled.jnt_stiffness[joint]
+        limits[joint]["spring_reference"] = compiled.qpos_spring[compiled.jnt_qposadr[joint]]
+    for joint in np.flatnonzero(straight & (compiled.jnt_limited != 0)):
+        limits[joint]["lower"], limits[joint]["upper"] = compiled.jnt_range[joint].tolist()
+    low, high = compiled.jnt_actfrcrange.T
+    for joint in np.flatnonzero(straight & (compiled.jnt_actfrclimited != 0) & (low == -high)):
+        limits[joint]["effort"] = float(high[joint])
     return limits
 
 

@@ -219,17 +219,21 @@ def _pack_steps(rows: Array, first: int, joint: Joint, parent: int, rotation: Ar
     """Fill one row per step and return the rotation of the last kernel frame seen from the body frame."""
     turn = _UNTURNED
     for k, step in enumerate(joint.type.steps):
-        row = rows[first + k]
+        row, at = rows[first + k], first + k
         next_turn = rotation_from_z(step.axis)
-        _put_place(row, rotation @ turn.T @ next_turn, origin)
-        row[layout.PARENT], row[layout.KIND] = parent, layout.AXIS
-        row[layout.Q_INDEX] = joint.q_slice.start + k
-        row[layout.FIRST] = row[layout.LAST] = parent = first + k
-        row[layout.BODY] = -1
-        row[layout.AXIS_W], row[layout.AXIS_V] = step.rotation, step.translation
-        row[layout.SUBSPACE + 2], row[layout.SUBSPACE + 5] = step.rotation, step.translation
-        rotation, origin, turn = _UNTURNED, _ORIGIN, next_turn
+        _put_place(row, (rotation if k == 0 else turn.T) @ next_turn, origin)
+        row[_OF_STEP] = (
+            parent, layout.AXIS, joint.q_slice.start + k, at, at, -1, step.rotation, step.translation,
+            step.rotation, step.translation,
+        )  # fmt: skip
+        parent, origin, turn = at, _ORIGIN, next_turn
     return turn
+
+
+_OF_STEP = [
+    layout.PARENT, layout.KIND, layout.Q_INDEX, layout.FIRST, layout.LAST, layout.BODY, layout.AXIS_W, layout.AXIS_V,
+    layout.SUBSPACE + 2, layout.SUBSPACE + 5,
+]  # fmt: skip
 
 
 def _pack_compound(

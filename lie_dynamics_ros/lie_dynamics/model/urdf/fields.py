@@ -57,7 +57,8 @@ def read_robot(source: str | bytes, origin: str) -> RobotElement:
         without a name.
     """
     reader = _Reader(origin, "URDF", namespaces=True)
-    reader.is_expanded = (EXPANDED.encode() if isinstance(source, bytes) else EXPANDED) in source[:4000]
+    head = source[:4000]
+    reader.is_expanded = EXPANDED in (head.decode("latin-1") if isinstance(head, bytes) else head)
     reader.read(source)
     return reader.robot()
 
@@ -66,6 +67,7 @@ class _Reader(ElementReader):
     """Keeps elements down to a depth that depends on where they are."""
 
     _robot: RobotElement | None = None
+    _link = _inertial = _joint = ""
     is_expanded = False
 
     def robot(self) -> RobotElement:
@@ -79,27 +81,28 @@ class _Reader(ElementReader):
                     raise self.raw_xacro()  # what is left of it further in says nothing of links and joints
                 self.robot().leftovers.append(tag[tag.index("}") + 1 :])
             tag = "{" + tag
-        named = tag.endswith(("link", "joint", "robot"))
-        if named and any("${" in value or "$(" in value for value in attributes.values()):
+        if "$" not in "".join(attributes.values()) or not tag.endswith(("link", "joint", "robot")):
+            return tag
+        if any("${" in value or "$(" in value for value in attributes.values()):
             raise self.raw_xacro()
         return tag
 
     def take(self, element: Element, depth: int) -> None:
         if depth == 0:
             self._robot = self._begin(element)
-        elif depth == 1:
-            self._add(element)
+            names = self._robot.namespace
+            self._link, self._inertial, self._joint = (names + tag for tag in ("link", "inertial", "joint"))
         else:
-            self._open[-1].append(element)
+            self._add(element)
 
     def wanted(self, tag: str, depth: int) -> bool:
-        names = self.robot().namespace
         if depth == 1:
-            if tag.removeprefix(names) in CLOSINGS:
-                self.robot().closings.append(tag.removeprefix(names))
-            return tag in (names + "link", names + "joint")
-        if self._open[1].tag == names + "link":
-            return depth == 2 or (depth <= 4 and self._open[2].tag == names + "inertial")
+            robot = self.robot()
+            if (local := tag.removeprefix(robot.namespace)) in CLOSINGS:
+                robot.closings.append(local)
+            return tag in (self._link, self._joint)
+        if self._open[1].tag == self._link:
+            return depth == 2 or (depth <= 4 and self._open[2].tag == self._inertial)
         return depth <= 3
 
     def _begin(self, root: Element) -> RobotElement:
