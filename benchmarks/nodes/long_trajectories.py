@@ -1,9 +1,10 @@
-"""Node computed_torque at 500 Hz: its longest silence while it is given 10,000 points, or 10, on the topic or as goals.
+"""Node computed_torque at 500 Hz: its longest silence while it is given 10 to 10,000 points, on the topic or as goals.
 
 The trajectories reach the node in turns, on the topic and, where control_msgs is installed, as goals; each is read,
 judged and taken, which `~/phase` tells. A silence is the time between two efforts that the node publishes one after the
-other, from a trajectory on until a second after it was taken. Whatever else the machine does is part of it, as short
-trajectories show; the node's processor time between two efforts is without that: see `timed_controller`.
+other, from a trajectory on until a second after it was taken. Node and driver have the priority `PRIORITY`, above that
+of other nodes, where the system grants it; what the machine still does beside them is part of the silences, as short
+trajectories show. The node's processor time between two efforts is without that: see `timed_controller`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Int32, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from lie_dynamics_ros.ros.node.process import apply_real_time, usual_scheduling
 from lie_dynamics_ros.ros.wire import qos
 
 from ..results import Figure, at_most
@@ -30,9 +32,10 @@ from .subjects import SUBJECTS
 from .timed_controller import PLACE
 
 RATE = 500.0
+PRIORITY = 90
 WINDOW, MOST_WINDOWS = 1.0, 20
 TURNS = 10
-SIZES = (10, 10_000)
+SIZES = (10, 3_000, 10_000)
 ACCEPTED = "accepted"
 LONGEST = 2.5
 """Periods of the states."""
@@ -44,8 +47,9 @@ LASTS = 20.0
 
 def run() -> tuple[list[Figure], Any]:
     """Measure; returns figures and the longest of every turn [ms]."""
+    own = {"error_limit": 0.0, "thread_priority": PRIORITY}
     subject = replace(
-        SUBJECTS[NODE], inputs={}, parameters={**SUBJECTS[NODE].parameters, "error_limit": 0.0},
+        SUBJECTS[NODE], inputs={}, parameters={**SUBJECTS[NODE].parameters, **own},
         make_state=lambda: JointState(name=NAMES, position=MIDDLE.tolist(), velocity=[0.0] * 7),
     )  # fmt: skip
     ways = ("topic", "goal") if importlib.util.find_spec("control_msgs") else ("topic",)
@@ -65,6 +69,8 @@ def run() -> tuple[list[Figure], Any]:
             client.await_answers()
             if "goal" in ways:
                 children.start("goal_sender", {}, space, module="benchmarks.nodes.goal_sender")
+            apply_real_time({"thread_priority": PRIORITY, "cpu_affinity": [-1], "lock_memory": False})
+            if "goal" in ways:
                 while not goals.get_subscription_count():
                     stream(RATE, 0.5)
             data = {size: bytes(serialize_message(trajectory(size))) for size in SIZES}
@@ -88,6 +94,7 @@ def run() -> tuple[list[Figure], Any]:
                     if turn:  # the first ones find what no trajectory has used before
                         turns.append((way, size, begin, time.perf_counter()))
             client.close()
+            usual_scheduling()
         times = np.load(file.name)
     del os.environ[PLACE]
     figures, raw = [], {}
@@ -100,6 +107,7 @@ def run() -> tuple[list[Figure], Any]:
         figures.append(at_most(f"{size} points, {way}: 99 % of silences", usual, "ms", limit))
         figures.append(at_most(f"{what} silence, median of {TURNS}", float(np.median(silent)), "ms", limit))
         figures.append(at_most(f"{what} silence of all", max(silent), "ms", limit))
+        figures.append(at_most(f"{what} silence, least of {TURNS}", min(silent), "ms", limit))
         figures.append(Figure(f"{what} processor time between two efforts, median", float(np.median(busy)), "ms"))
         raw[f"{way} {size}"] = {"silence": silent, "processor time": busy}
     return figures, raw
