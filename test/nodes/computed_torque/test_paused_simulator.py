@@ -61,9 +61,9 @@ def test_a_paused_simulator_pauses_a_goal_and_efforts_go_on_without_a_step(ros, 
         count, told = len(efforts), {}
 
         def stands_still():  # reports come once a second, whatever time the simulator tells
-            status = bench.status(node)
+            status = bench.reported(node, lambda s, v: "simulated time stands still" in s.message)
             told[id(status)] = status
-            return len([s for s in told.values() if "simulated time stands still" in s.message]) > REPORTS
+            return len([s for s in told.values() if s is not None]) > REPORTS
 
         bench.wait(stands_still, "reports of a pause")
         assert len(efforts) == count and not result.done()
