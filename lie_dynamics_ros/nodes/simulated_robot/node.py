@@ -205,7 +205,7 @@ class _StateMessages:
 
 
 @dataclass
-class _Beginning:
+class Beginning:
     """Start of the motion, by the node's clock [ns] and by the time in which the robot moves [s]."""
 
     stamp: int
@@ -215,6 +215,15 @@ class _Beginning:
         """Let the motion be late by some more time [s] for good."""
         self.steady += lost
         self.stamp += round(lost * 1e9)
+
+    def follow(self, steady: float, clock: int, again: float, tolerance: float) -> None:
+        """Go on by a clock that was set by more than a tolerance [s]; it was read between two readings of the time.
+
+        Not where these are far apart, for then it is not known when it was read.
+        """
+        shift = clock - self.stamp - round((steady - self.steady) * 1e9)
+        if again - steady < 0.5 * tolerance and abs(shift) > tolerance * 1e9:
+            self.stamp += shift
 
 
 class SimulatedRobot(ManagedNode):
@@ -232,7 +241,7 @@ class SimulatedRobot(ManagedNode):
         self._stamped = -1  # time of the last state of a motion [ns]
         self._messages: _StateMessages | None = None
         self._joints = JointMapping(())
-        self._begun = _Beginning(0, 0.0)
+        self._begun = Beginning(0, 0.0)
         super().__init__("simulated_robot", SimulatedRobotParameters, **kwargs)
         self._states = Output(self, JointState, "joint_states")
         self._points = Output(self, JointTrajectoryPoint, "~/joint_trajectory_point")
@@ -308,7 +317,7 @@ class SimulatedRobot(ManagedNode):
     def _restart(self) -> None:
         if self._simulation is not None:
             self._simulation.reset()
-        self._begun = _Beginning(self.get_clock().now().nanoseconds, self._steady())
+        self._begun = Beginning(self.get_clock().now().nanoseconds, self._steady())
         self._commands.restart()
         self._hold_reason, self._simulated = "", 0.0
 
@@ -320,7 +329,7 @@ class SimulatedRobot(ManagedNode):
         """Go on by the other clock."""
         if self._ticker.running and self._clock_publisher is None:
             passed = 0.0 if self._simulation is None else self._simulation.time
-            self._begun = _Beginning(
+            self._begun = Beginning(
                 self.get_clock().now().nanoseconds - round(passed * 1e9),
                 self._steady() - passed / self.settings["real_time_factor"],
             )
@@ -372,7 +381,10 @@ class SimulatedRobot(ManagedNode):
         simulation, settings = self._simulation, self.settings
         assert simulation is not None
         factor = settings["real_time_factor"]
-        elapsed = (self._steady() - self._begun.steady) * factor
+        steady, clock = self._steady(), self.ros_time()
+        if self._clock_publisher is None:
+            self._begun.follow(steady, clock, self._steady(), MOST_AT_ONCE / settings["rate"])
+        elapsed = (steady - self._begun.steady) * factor
         # Half a period early is in time: the timer of steady time ticks a little before and after it.
         due = int((elapsed - simulation.time) * settings["rate"] + 0.5)
         if due < 1:
@@ -401,9 +413,6 @@ class SimulatedRobot(ManagedNode):
         stamp = round(simulation.time * 1e9)
         if self._clock_publisher is None:
             # The time that the state belongs to: the time of publication would add the timer's jitter to its motion.
-            now = self.ros_time()
-            if abs(self._begun.stamp + stamp - now) > MOST_AT_ONCE * 1e9 / settings["rate"]:
-                self._begun.stamp = now - stamp  # the clock was set
             self._publish(self._begun.stamp + stamp)
             return
         self._tell_time(stamp)

@@ -8,9 +8,11 @@ from collections.abc import Callable, Collection, Sequence
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
 
 from ..wire import qos
 from ..wire.compatibility import GID, MOST_COUNTED, UNKNOWN, tell_message_info, with_publisher
+from ..wire.serialized import NameLists
 from .joint_states import RATE_RATIO
 
 MOST_NAMES = 1000
@@ -31,7 +33,7 @@ def subscribe(
     subscription = node.create_subscription(
         type_,
         topic,
-        with_publisher(callback, topic),
+        with_publisher(callback, topic, NameLists() if type_ is JointState else lambda message: ()),
         profile,
         qos_overriding_options=qos.overridable(),
         raw=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import zlib
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,8 @@ def events_executor() -> Callable[..., Executor] | None:
 class Counts:
     """Distinguishes publishers by how each counts its messages, where rclpy gives nothing else, as that of Jazzy.
 
-    A guess: messages that change places while two publishers have counted equally far are taken for each other's.
+    A guess: messages of the same names that change places while two publishers have counted equally far are taken for
+    each other's. Who sends other names is another one as soon as no single publisher could have counted so.
 
     Parameters
     ----------
@@ -86,26 +88,51 @@ class Counts:
     """
 
     def __init__(self, topic: str = "") -> None:
-        self._last: list[int] = []
+        self._last: list[int] = []  # of each publisher
+        self._tracks: dict[tuple[str, ...], list[list[int]]] = {}  # by what is named: numbers, and publishers
         self._mark = zlib.crc32(topic.encode()) & 0xFFFF
 
-    def publisher(self, number: int) -> bytes:
-        """Return a name for the publisher of a message with this number: of which the last one was nearest before."""
-        near = [(last, k) for k, last in enumerate(self._last) if last < number <= last + LONGEST_TURN]
+    def publisher(self, number: int, names: tuple[str, ...] = ()) -> bytes:
+        """Return a name for the publisher of a message with this number, which names this.
+
+        It is the one of which the last message with these names was nearest before; of new names, the one of which any
+        message was.
+        """
+        if len(self._tracks) >= MOST_COUNTED:
+            self._tracks.clear()
+        near = [track for track in self._tracks.get(names, ()) if _follows(number, track[0])]
         if near:
-            last = max(near)[0]
-            k = self._last.index(last)
-            self._last[k] = number
+            track = max(near, key=itemgetter(0))
         else:
-            if len(self._last) >= MOST_COUNTED:
-                self._last.clear()
-            k = len(self._last)
-            self._last.append(number)
-        return b"%d.%d" % (k, self._mark)
+            track = [number, self._nearest(number)]
+            self._tracks.setdefault(names, []).append(track)
+        if number <= self._last[track[1]]:  # two that name different things were taken for one
+            track[1] = self._nearest(number)
+        track[0] = self._last[track[1]] = number
+        return b"%d.%d" % (track[1], self._mark)
+
+    def _nearest(self, number: int) -> int:
+        """Return the publisher who was nearest before a number, or a new one."""
+        near = [(last, k) for k, last in enumerate(self._last) if _follows(number, last)]
+        if near:
+            return max(near, key=itemgetter(0))[1]
+        if len(self._last) >= MOST_COUNTED:
+            self._last.clear()
+            self._tracks.clear()
+        self._last.append(number - 1)
+        return len(self._last) - 1
 
 
-def with_publisher(callback: Callable[[Any, bytes], None], topic: str) -> Callable[..., None]:
+def _follows(number: int, last: int) -> bool:
+    return last < number <= last + LONGEST_TURN
+
+
+def with_publisher(
+    callback: Callable[[Any, bytes], None], topic: str, names: Callable[[Any], tuple[str, ...]]
+) -> Callable[..., None]:
     """Return a callback for rclpy that calls ``callback(message, publisher)``; see `tell_message_info`.
+
+    ``names(message)`` helps to tell publishers apart.
 
     Executors differ in how they hand over what they know of a message: rclpy's own give it as a second argument, its
     EventsExecutor gives both as one tuple, for which it would refuse a callback of two arguments. From Kilted on that
@@ -122,7 +149,7 @@ def with_publisher(callback: Callable[[Any, bytes], None], topic: str) -> Callab
             if gid:
                 publisher = gid["data"]
             elif info["publication_sequence_number"] is not None:
-                publisher = counts.publisher(info["publication_sequence_number"])
+                publisher = counts.publisher(info["publication_sequence_number"], names(message))
         callback(message, publisher)
 
     return receive

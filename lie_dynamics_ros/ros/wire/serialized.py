@@ -306,32 +306,59 @@ def header_of(data: bytes) -> Header:
 
 
 def _decode(data: bytes) -> TrajectoryFields:
-    place = HEAD
-
-    def whole() -> int:
-        nonlocal place
-        place += -(place - HEAD) % 4
-        found: int = struct.unpack_from("<I", data, place)[0]
-        place += 4
-        return found
-
-    def text() -> str:
-        nonlocal place
-        size = whole()
-        if not 0 < size <= len(data) - place:
-            raise ValueError(f"a text of {size} bytes")
-        place += size
-        return data[place - size : place - 1].decode()
-
-    sec, nanosec = struct.unpack_from("<iI", data, place)
-    place += 8
-    text()
-    names = [text() for _ in range(min(whole(), len(data)))]
-    count = whole()
+    sec, nanosec = READ_STAMP.unpack_from(data, HEAD)
+    names, place = _names(data)
+    count, place = _whole(data, place)
     if count * SMALLEST_POINT > len(data) - place:
         raise ValueError(f"{count} points in {len(data)} bytes")
     times, fields = _points(data, place - HEAD, count, len(names))
     return TrajectoryFields(sec * 10**9 + nanosec, names, times, fields)
+
+
+def _whole(data: bytes, place: int) -> tuple[int, int]:
+    """Return the whole number at a place or behind a gap there, and the place behind it."""
+    place += -(place - HEAD) % 4
+    return struct.unpack_from("<I", data, place)[0], place + 4
+
+
+def _names(data: bytes) -> tuple[list[str], int]:
+    """Return the names that follow the header of joint states and trajectories, and the place behind them."""
+
+    def text(place: int) -> tuple[str, int]:
+        size, place = _whole(data, place)
+        if not 0 < size <= len(data) - place:
+            raise ValueError(f"a text of {size} bytes")
+        return data[place : place + size - 1].decode(), place + size
+
+    _, place = text(HEAD + READ_STAMP.size)
+    count, place = _whole(data, place)
+    names = []
+    for _ in range(min(count, len(data))):
+        name, place = text(place)
+        names.append(name)
+    return names, place
+
+
+class NameLists:
+    """Reads what a serialized joint state names; of lists that were read before, by comparing bytes."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[str, ...]] = {}
+
+    def __call__(self, data: bytes) -> tuple[str, ...]:
+        """Return the names; none where the message cannot be read so."""
+        if not data.startswith(PLAIN_CDR):
+            return ()
+        for beginning, names in self._known.items():
+            if data.startswith(beginning, HEAD + READ_STAMP.size):
+                return names
+        try:
+            found, place = _names(data)
+        except (struct.error, ValueError):
+            return ()
+        if len(self._known) >= LAYOUTS:
+            self._known.clear()
+        return self._known.setdefault(data[HEAD + READ_STAMP.size : place], tuple(found))
 
 
 def _points(data: bytes, place: int, count: int, size: int) -> tuple[NDArray[np.int64], dict[str, Array | None]]:

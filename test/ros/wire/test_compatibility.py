@@ -45,6 +45,32 @@ def test_two_publishers_are_two(rng, offset):
     assert found[0] != found[1]
 
 
+@pytest.mark.parametrize("offset", [-3, -1, 0, 1, 2, 30])
+def test_publishers_of_different_joints_are_never_taken_for_each_other_for_long(rng, offset):
+    """As two robots on one topic that were started together, of whose messages a busy machine loses many."""
+    counts = Counts()
+    numbers = {"left": 100, "right": 100 + offset}
+    found = {name: [] for name in numbers}
+    for _ in range(2000):
+        name = "left" if rng.random() < 0.5 else "right"
+        numbers[name] += int(rng.integers(1, 20))
+        found[name].append(counts.publisher(numbers[name], (f"{name}_1", f"{name}_2")))
+    settled = [set(names[20:]) for names in found.values()]
+    assert len(settled[0]) == len(settled[1]) == 1 and settled[0] != settled[1]
+
+
+def test_one_that_sends_several_lists_is_one(rng):
+    counts = Counts()
+    numbers = np.cumsum(rng.integers(1, 20, size=500)).tolist()
+    assert len({counts.publisher(number, ("a",) if rng.random() < 0.3 else ("a", "b")) for number in numbers}) == 1
+
+
+def test_lists_that_are_never_the_same_take_no_memory():
+    counts = Counts()
+    assert len({counts.publisher(number, (str(number),)) for number in range(1, 10 * MOST_COUNTED)}) == 1
+    assert len(counts._tracks) <= MOST_COUNTED
+
+
 def test_one_that_is_started_again_is_another_and_takes_no_memory():
     counts = Counts()
     names = [counts.publisher(1) for _ in range(MOST_COUNTED)]

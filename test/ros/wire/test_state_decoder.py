@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.ros.wire import serialized as state_decoder
 from lie_dynamics_ros.ros.wire.messages import nanoseconds
-from lie_dynamics_ros.ros.wire.serialized import LAYOUTS, SMALLEST_STATE, StateDecoder
+from lie_dynamics_ros.ros.wire.serialized import LAYOUTS, SMALLEST_STATE, NameLists, StateDecoder
 from lie_dynamics_ros.ros.workarounds import SWITCH
 
 
@@ -167,3 +167,18 @@ def test_refuses_what_is_too_short_to_be_a_state_without_asking_the_deserializer
     assert not slow
     assert len(serialize_message(JointState())) >= SMALLEST_STATE
     assert decoder.decode(serialize_message(JointState()))[0] == JointState()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_names_are_read_alone(case):
+    message, read = make(**CASES[case]), NameLists()
+    for _ in range(2):
+        assert read(serialize_message(message)) == tuple(message.name)
+
+
+def test_names_of_rubbish_are_none(rng):
+    read, data = NameLists(), serialize_message(make())
+    for size in range(len(data)):
+        assert read(data[:size]) in ((), tuple(make().name))
+    for _ in range(300):
+        assert isinstance(read(data[:4] + rng.bytes(int(rng.integers(200)))), tuple)
