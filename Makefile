@@ -65,7 +65,7 @@ bench:
 	@$(IN_ENV) python -m benchmarks
 
 study:
-	@$(IN_ENV) sh -c 'exec python -m lie_dynamics_ros.lie_dynamics.stewart.study $$STUDY_ARGS'
+	@$(IN_ENV) sh -c 'exec python -m benchmarks.stewart.study $$STUDY_ARGS'
 
 fuzz:
 	@$(IN_ENV) sh -c 'PYTHONPATH=test exec python -m fuzz $$FUZZ_ARGS'

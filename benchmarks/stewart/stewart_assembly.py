@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.stewart.study.progress import Progress
 from lie_dynamics_ros.lie_dynamics.stewart import (
     ArchitecturalSingularityError,
     StewartPlatform,
@@ -21,7 +22,6 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     griffis_duffy_platform,
     reference_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
 
 from ..results import Figure, at_least, at_most
 from .stewart_platforms import FAMILIES, Case, random_case

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.stewart.study.progress import Progress
 from lie_dynamics_ros.lie_dynamics.lie import so3
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, reference_platform, solve_from_home
-from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
 
 from ..results import Figure, at_least, at_most
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.stewart.study.progress import Progress
 from lie_dynamics_ros.lie_dynamics.stewart import RotaryPlatform, StewartError, assembly_modes, horn_directions
-from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
 
 from ..results import Figure, at_most
 

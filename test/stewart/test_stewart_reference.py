@@ -5,10 +5,10 @@ import pytest
 from scipy.linalg import expm
 from stewart_oracle import STATES, derivatives, lengths, random_pose, rotation
 
+from benchmarks.stewart.study import paper
 from lie_dynamics_ros.lie_dynamics.lie import se3
 from lie_dynamics_ros.lie_dynamics.reference import stewart_solvers
 from lie_dynamics_ros.lie_dynamics.stewart import leg_length_second_derivatives, reference_platform
-from lie_dynamics_ros.lie_dynamics.stewart.study import paper
 
 PLATFORM = reference_platform()
 A, B = 100.0 * PLATFORM.base_points, 100.0 * PLATFORM.platform_points

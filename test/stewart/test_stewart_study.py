@@ -5,10 +5,10 @@ import io
 import numpy as np
 import pytest
 
+from benchmarks.stewart.study import __main__ as command
+from benchmarks.stewart.study import basins, designs, paper, report, tables
+from benchmarks.stewart.study.progress import Progress
 from lie_dynamics_ros.lie_dynamics import stewart
-from lie_dynamics_ros.lie_dynamics.stewart.study import __main__ as command
-from lie_dynamics_ros.lie_dynamics.stewart.study import basins, designs, paper, report, tables
-from lie_dynamics_ros.lie_dynamics.stewart.study.progress import Progress
 
 
 @pytest.fixture(scope="module")

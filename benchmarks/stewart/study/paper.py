@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
-from ...lie import se3, so3
+from lie_dynamics_ros.lie_dynamics.arrays import Array
+from lie_dynamics_ros.lie_dynamics.lie import se3, so3
 
 #: Step factors of the GN runs and damping ratios of the LM runs, fifty each.
 STEP_FACTORS = np.arange(50, 100) / 100.0

@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...files import write_file
+from lie_dynamics_ros.lie_dynamics.files import write_file
+
 from . import basins, designs, figures, report, tables
 from .progress import Progress
 
 _TITLE = "# Forward kinematics of the Stewart platform: six solvers, paper and ours"
 _INTRODUCTION = (
-    "Written by `python -m lie_dynamics_ros.lie_dynamics.stewart.study`. What is run, in which reading of the paper, "
+    "Written by `python -m benchmarks.stewart.study`. What is run, in which reading of the paper, "
     "and what its misprints are, is in `doc/stewart.md`. The first two tables are one reading for all rows; rows that "
     "do not agree with the paper say so."
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..solvers.forward_kinematics import METHODS
+from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import METHODS
+
 from .basins import GUESSES, PATH_STEPS, BasinResult
 from .designs import DesignResult
 from .tables import Row

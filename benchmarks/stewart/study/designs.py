@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.designs import semi_regular_platform
-from ..geometry.platform import StewartPlatform
-from ..solvers.forward_kinematics import METHODS, solve_forward_kinematics
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.designs import semi_regular_platform
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.platform import StewartPlatform
+from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import METHODS, solve_forward_kinematics
+
 from . import paper
 from .basins import Note, box
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..geometry.designs import reference_platform
-from ..solvers.forward_kinematics import solve_forward_kinematics
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.designs import reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import solve_forward_kinematics
+
 from . import paper
 
 Note = Callable[[str], None]

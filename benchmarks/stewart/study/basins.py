@@ -17,11 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
-from ...lie import quaternion, se3, so3
-from ..geometry.designs import reference_platform
-from ..solvers.forward_kinematics import METHODS, solve_forward_kinematics
-from ..tracking.tracker import StewartTracker
+from lie_dynamics_ros.lie_dynamics.arrays import Array
+from lie_dynamics_ros.lie_dynamics.lie import quaternion, se3, so3
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.designs import reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import METHODS, solve_forward_kinematics
+from lie_dynamics_ros.lie_dynamics.stewart.tracking.tracker import StewartTracker
+
 from . import paper
 
 Note = Callable[[str], None]
