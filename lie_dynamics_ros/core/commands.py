@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lie_dynamics.arrays import Mask
 from .arrays import Array
 
 OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
@@ -33,8 +34,8 @@ class HybridCommand(NamedTuple):
         That acceleration, and the effort of the others [rad/s^2, m/s^2 or N m, N]; zero for joints not named.
     """
 
-    named: NDArray[np.bool_]
-    prescribed: NDArray[np.bool_]
+    named: Mask
+    prescribed: Mask
     input: Array
 
 
@@ -53,7 +54,7 @@ class JointCommand(NamedTuple):
         The velocity that goes with a position [rad/s, m/s].
     """
 
-    named: NDArray[np.bool_]
+    named: Mask
     told: NDArray[np.int_]
     value: Array
     rate: Array

@@ -7,9 +7,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..lie_dynamics import Model, forward_kinematics, hybrid_dynamics, inverse_dynamics
+from ..lie_dynamics.arrays import Mask
 from ..lie_dynamics.lie import quaternion, se3, so3
 from ..lie_dynamics.texts import quoted
 from .arrays import Array, all_finite
@@ -346,7 +346,7 @@ class MovingBase:
         return np.array(inverse_dynamics(self.whole, q, qd, total, base.wrenches)[:6])
 
     def released(
-        self, state: RobotState, acceleration: Array, effort: Array, prescribed: NDArray[np.bool_], root_gravity: Array
+        self, state: RobotState, acceleration: Array, effort: Array, prescribed: Mask, root_gravity: Array
     ) -> tuple[Array, Array, Array]:
         """Return accelerations (6,) of a floating root link that only wrenches push, and those and efforts of joints.
 

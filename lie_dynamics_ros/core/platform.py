@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..lie_dynamics import LieDynamicsError, SpatialInertia
+from ..lie_dynamics.arrays import Mask
 from ..lie_dynamics.stewart.command import PlatformLoad
 from .arrays import Array
 from .errors import ParameterError
@@ -46,7 +46,7 @@ class LegState:
     stamp: int
     lengths: Array
     rates: Array | None
-    present: NDArray[np.bool_] | None = None
+    present: Mask | None = None
     ages: Array | None = None
 
 

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..lie_dynamics import JointFriction, Model
+from ..lie_dynamics.arrays import Mask
 from .arrays import Array
 from .errors import ConfigurationError
 from .moving_base import MovingBase
@@ -87,7 +87,7 @@ class RobotCore(ABC):
         # Without a limit the largest float: infinity and NaN lie outside of it as well.
         limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)
         self.limit = np.where(limited, model.limits.effort, np.finfo(float).max)
-        self.saturated: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+        self.saturated: Mask = np.zeros(n, dtype=bool)
         self.braking = False
         self._state: RobotState | None = None  # the last that was answered
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..lie_dynamics.arrays import Mask
 from ..lie_dynamics.control.robots import Robot, inverse_dynamics
 from .arrays import Array
 
@@ -97,7 +97,7 @@ class DynamicsAnswer:
 
     position: Array
     velocity: Array
-    prescribed: NDArray[np.bool_]
+    prescribed: Mask
     input: Array
     wrench_effort: Array
     gravity_effort: Array

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lie_dynamics import MotorDynamics
+from ..lie_dynamics.arrays import Mask
 from ..lie_dynamics.control.robots import Robot
 from .arrays import Array
 from .joint_points import JointPoints
@@ -40,7 +41,7 @@ class Turns:
     endless : ndarray of bool, shape (n,)
     """
 
-    def __init__(self, endless: NDArray[np.bool_]) -> None:
+    def __init__(self, endless: Mask) -> None:
         self.endless = np.asarray(endless, dtype=bool)
         self.any = bool(self.endless.any())
         self._turn = np.where(self.endless, TURN, 0.0)

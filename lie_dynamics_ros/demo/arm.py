@@ -17,8 +17,7 @@ from ..ros.wire.compatibility import interfaces
 from ..ros.wire.messages import nanoseconds
 from .interruption import ShortfallError
 from .processes import Children
-from .recording import Answer, Recorder, Verdict, picture, stream_of
-from .showcase import Conclusion, Showcase, bar, conclusion, kept
+from .showcase import Answer, Conclusion, Recorder, Showcase, Verdict, bar, conclusion, kept, picture, stream_of
 
 NODE = "inverse_dynamics"
 

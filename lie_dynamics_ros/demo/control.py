@@ -29,8 +29,7 @@ from ..ros.wire.messages import nanoseconds
 from .interruption import ShortfallError
 from .play import AHEAD, COMMAND_PATIENCE, LEAD, PAUSE, RATE, Act, Play, rehearse
 from .processes import Children
-from .recording import Answer, Recorder, Verdict, picture, stream_of
-from .showcase import Conclusion, Showcase, bar, conclusion, kept
+from .showcase import Answer, Conclusion, Recorder, Showcase, Verdict, bar, conclusion, kept, picture, stream_of
 
 NAMESPACE = "/control"
 

@@ -15,8 +15,7 @@ from ..lie_dynamics.lie import so3
 from ..ros.wire.messages import nanoseconds, pose_to_matrix
 from .interruption import ShortfallError
 from .processes import Children
-from .recording import Answer, Recorder, Verdict, picture, stream_of
-from .showcase import Conclusion, Showcase, bar, conclusion, kept
+from .showcase import Answer, Conclusion, Recorder, Showcase, Verdict, bar, conclusion, kept, picture, stream_of
 
 NAMESPACE = "/stewart"
 

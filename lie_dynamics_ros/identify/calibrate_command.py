@@ -33,7 +33,7 @@ from ..lie_dynamics.stewart import (
     poses_to_measure,
 )
 from ..lie_dynamics.stewart.calibration.measured import unmeasured
-from ..lie_dynamics.stewart.calibration.parameters import all_points
+from ..lie_dynamics.stewart.calibration.model import all_points
 from ..lie_dynamics.stewart.calibration.rotary import DIRECTIONS, LEG_PARAMETERS
 from ..lie_dynamics.stewart.geometry.any_platform import Platform, any_platform, points_of
 from ..lie_dynamics.stewart.plots import new_figure, plot_platform

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import ArrayLike as ArrayLike
 
 Array = npt.NDArray[np.float64]
 AnyArray = npt.NDArray[Any]

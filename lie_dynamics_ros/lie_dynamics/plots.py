@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .arrays import Array
+from .arrays import Array, ArrayLike
 from .constraints.constraint_set import ConstraintSet
 from .dynamics.kinematics import forward_kinematics
 from .errors import InputError
@@ -72,7 +71,7 @@ def _space(figure: Figure, points: Array) -> Any:
     return ax
 
 
-def plot_model(model: Model, q: npt.ArrayLike | None = None, constraints: ConstraintSet | None = None) -> Figure:
+def plot_model(model: Model, q: ArrayLike | None = None, constraints: ConstraintSet | None = None) -> Figure:
     """Draw a robot as lines from joint to joint, with its frames, and centres of mass sized by mass.
 
     Parameters
@@ -185,7 +184,7 @@ def plot_motion(motion: Any, names: Sequence[str] = ()) -> Figure:
     return figure
 
 
-def plot_legs(platform: Any, pose: npt.ArrayLike | None = None) -> Figure:
+def plot_legs(platform: Any, pose: ArrayLike | None = None) -> Figure:
     """Draw a platform of six legs, of any kind, with the numbers of the legs.
 
     Parameters

@@ -1,20 +1,22 @@
-"""Display of models and results: `repr` on a few lines, tables in notebooks, pictures, and reports of these."""
+"""Display of models and results: `repr` on a few lines, tables in notebooks, pictures, reports; of options in help."""
 
 from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
+from functools import wraps
 from importlib import import_module
+from inspect import Parameter, signature
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from .arrays import ArrayLike
 from .files import write_file
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ _STYLE = (
     "td:first-child,th:first-child{text-align:left}img{max-width:100%}.bad{color:#a00}"
 )
 _Class = TypeVar("_Class", bound=type)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def shown(cls: _Class) -> _Class:
@@ -56,7 +59,7 @@ class Plotted:
 class Drawn:
     """A platform on six legs that draws itself."""
 
-    def show(self, pose: npt.ArrayLike | None = None) -> Figure:
+    def show(self, pose: ArrayLike | None = None) -> Figure:
         """Draw the platform in a pose (4, 4), at home when left out; see `plots.plot_legs`. It needs matplotlib."""
         figure: Figure = pictures().plot_legs(self, pose)
         return figure
@@ -114,3 +117,28 @@ def picture(figure: Figure, name: str) -> str:
     FigureCanvasAgg(figure)
     figure.savefig(file, format="png", dpi=80, metadata={"Software": None})
     return f"<img alt='{html.escape(name)}' src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
+
+
+def shared_options(reader: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Let the last `**options` of a function be the keyword-only arguments of `reader`, which several functions share.
+
+    The function passes them on. Others are refused as Python refuses them, and help shows them as if written out.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        whole = signature(function)
+        own = [p for p in whole.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        shared = [p for p in signature(reader).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+        known = {p.name for p in (*own, *shared)}
+
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            for name in options:
+                if name not in known:
+                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+            return function(*args, **options)
+
+        call.__signature__ = whole.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
+        return cast(_Function, call)
+
+    return decorate

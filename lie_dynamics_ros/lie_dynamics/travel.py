@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from .arrays import Array
+from .arrays import Array, ArrayLike
 from .lie import se3, so3
 
 #: Furthest that is looked at [m, rad]; places looked at on the way there, and within each step that ends it.
@@ -44,7 +43,7 @@ class TravelLeft:
         )
 
 
-def displaced(pose: Array, axis: int, distance: npt.ArrayLike) -> Array:
+def displaced(pose: Array, axis: int, distance: ArrayLike) -> Array:
     """Return a pose (4, 4) moved along, or turned about, one of `AXES` by distances (...,) [m, rad], (..., 4, 4)."""
     step = np.asarray(distance, dtype=np.float64)[..., None] * np.eye(3)[axis % 3]
     if axis < len(AXES) // 2:

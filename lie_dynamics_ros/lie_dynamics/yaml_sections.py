@@ -14,9 +14,8 @@ from os import PathLike, fspath
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
-from .arrays import Array
+from .arrays import Array, ArrayLike
 from .errors import LieDynamicsError
 from .files import read_file
 from .texts import LARGEST, MAX_NAME, listed, plain_number, quoted, shortened
@@ -249,7 +248,7 @@ class Section:
         return float(self.numbers(key, (), default))
 
     def numbers(
-        self, key: str, shape: tuple[int, ...] | None, default: npt.ArrayLike | None = None, infinite: bool = False
+        self, key: str, shape: tuple[int, ...] | None, default: ArrayLike | None = None, infinite: bool = False
     ) -> Array:
         """Return numbers in lists of lists as an array.
 

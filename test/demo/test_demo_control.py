@@ -8,7 +8,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from lie_dynamics_ros.demo.control import ControlRecorder, draw, judge
 from lie_dynamics_ros.demo.interruption import ShortfallError
 from lie_dynamics_ros.demo.play import LEAD, Motion, Play
-from lie_dynamics_ros.demo.recording import Answer
+from lie_dynamics_ros.demo.showcase import Answer
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.ros.model.robot_description import read_description
 

@@ -12,8 +12,7 @@ from lie_dynamics_ros.demo import stewart
 from lie_dynamics_ros.demo.arm import Account, ArmRecorder, ArmShowcase, judge
 from lie_dynamics_ros.demo.arm import draw as draw_torques
 from lie_dynamics_ros.demo.interruption import ShortfallError
-from lie_dynamics_ros.demo.recording import Answer
-from lie_dynamics_ros.demo.showcase import Moment
+from lie_dynamics_ros.demo.showcase import Answer, Moment
 from lie_dynamics_ros.demo.stewart import Estimate, StewartRecorder, StewartShowcase
 from lie_dynamics_ros.demo.stewart import draw as draw_poses
 from lie_dynamics_ros.demo.watch import Reports, Screen

@@ -55,9 +55,12 @@ def functions_in(file):
 
 
 def find(name, room=""):
-    """What a dotted name of the library, or of one of its rooms, stands for; modules on the way are imported."""
+    """What a dotted name of the library, of one of its rooms or of the benchmarks stands for; imports what it needs."""
     name = room + name
     found, path = lie_dynamics, lie_dynamics.__name__
+    if name.startswith("benchmarks."):
+        path, _, name = name.partition(".")
+        found = import_module(path)
     for part in name.split("."):
         path += f".{part}"
         if not hasattr(found, part):

@@ -50,7 +50,7 @@ def decorated():
     """All classes that are decorated, by module and name."""
     for file in sorted(ROOT.rglob("*.py")):
         text = file.read_text()
-        if "import shown" in text:
+        if "@shown" in text:
             name = ".".join(file.relative_to(ROOT.parent).with_suffix("").parts)
             for node in ast.parse(text).body:
                 if isinstance(node, ast.ClassDef) and any(getattr(d, "id", "") == "shown" for d in node.decorator_list):

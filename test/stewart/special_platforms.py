@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from lie_dynamics_ros.lie_dynamics.stewart import griffis_duffy_platform
-from lie_dynamics_ros.lie_dynamics.stewart.geometry.point_patterns import semi_regular_points
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.yaml_files import semi_regular_points
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "stewart"))
 from stewart_platforms import FAMILIES, Case, random_rotation

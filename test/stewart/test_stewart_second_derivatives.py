@@ -5,7 +5,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics.stewart import reference_platform
-from lie_dynamics_ros.lie_dynamics.stewart.geometry.second_derivatives import leg_length_second_derivatives
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.platform import leg_length_second_derivatives
 
 
 def lengths(platform, T):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..dynamics.derivatives.forward_derivatives import forward_dynamics_derivatives
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
 from ..dynamics.forward_dynamics import forward_dynamics
@@ -24,7 +23,7 @@ class Dynamics(NamedTuple):
     derivatives: Any
 
 
-def tangent_of_entries(model: Model, q: npt.ArrayLike) -> Array:
+def tangent_of_entries(model: Model, q: ArrayLike) -> Array:
     """Return P (..., nv, nq) with v = P dq, the tangent vectors that changes of the entries of q make.
 
     What changes the length of a quaternion changes nothing: derivatives along entries are those of f(q / |q|).

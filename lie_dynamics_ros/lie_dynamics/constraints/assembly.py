@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
 from ..lie._arrays import as_numbers, count_of, number_of
@@ -27,8 +26,8 @@ from .resolution import RANK_CUT, constraint_rank
 def project_to_constraints(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
     *,
     tolerance: float = 1e-13,
     iterations: int = 8,
@@ -144,9 +143,9 @@ class Assembly:
 def assemble(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
+    q: ArrayLike,
     *,
-    held: npt.ArrayLike | None = None,
+    held: ArrayLike | None = None,
     tolerance: float = 1e-12,
     iterations: int = 200,
 ) -> Assembly:
@@ -241,10 +240,10 @@ def _report(
 def consistent_velocity(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
     *,
-    held: npt.ArrayLike | None = None,
+    held: ArrayLike | None = None,
 ) -> Array:
     """Return the rates (nv,) nearest to `qd` with A qd = 0, in the metric of the kinetic energy.
 
@@ -270,11 +269,11 @@ def consistent_velocity(
 def consistent_acceleration(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
     *,
-    held: npt.ArrayLike | None = None,
+    held: ArrayLike | None = None,
 ) -> Array:
     """Return the accelerations (nv,) nearest to `qdd` with A qdd + dA/dt qd = 0; otherwise as `consistent_velocity`."""
     found = constraint_quantities(model, constraints, q, qd)
@@ -284,10 +283,10 @@ def consistent_acceleration(
 def _nearest(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    given: npt.ArrayLike,
+    q: ArrayLike,
+    given: ArrayLike,
     found: ConstraintQuantities,
-    held: npt.ArrayLike | None,
+    held: ArrayLike | None,
     name: str,
 ) -> Array:
     matrix, bias = found.jacobian, found.bias

@@ -202,7 +202,7 @@ class ConstraintSet:
             refuse.
         """
         from ..model.sdf.reader import read_sdf
-        from ..model.urdf.source import MAX_SIZE
+        from ..model.urdf.reader import MAX_SIZE
         from .readers import closes_a_loop, loop_of
 
         size = MAX_SIZE if max_size is None else max_size

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array, ArrayLike, Mask
 from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives, torque_regressor
 from ..dynamics.inputs import in_parts
 from ..engine.compile import raise_if_rejected
 from ..errors import SingularityError
 from ..lie._arrays import flatten_batch
-from ..model.arguments import shared_options
 from ..model.configuration import require_result
 from ..model.model import Model
-from ..shown import shown
+from ..shown import shared_options, shown
 from .constraint_set import ConstraintSet
 from .dynamics import ConstrainedModel, ConstrainedOptions, constrained_model, forces_of, sharing_of
 from .inputs import ConstrainedDynamics, States, as_mask, read_states
@@ -84,7 +83,7 @@ def constraint_derivatives(
     return out
 
 
-def _rows_left(constraints: ConstraintSet, exact: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.intp]:
+def _rows_left(constraints: ConstraintSet, exact: Mask | None) -> npt.NDArray[np.intp]:
     """Return the scalars of loops that are not `exact`, and of user constraints; couplings are linear."""
     left = () if exact is None else constraints.table.loops[~exact]
     rows = [np.arange(loop[lk.START], loop[lk.START] + loop[lk.COUNT]) for loop in left]
@@ -171,7 +170,7 @@ class LinearizedProblem:
 
     of: ConstrainedModel
     found: ConstrainedDynamics
-    mask: npt.NDArray[np.bool_]  # of coordinates whose force is to be found
+    mask: Mask  # of coordinates whose force is to be found
     goal: Objective | None  # which forces are chosen there
     inverse: bool  # all accelerations are given
     known: tuple[States, tuple[Array, Array, Array]] | None = None  # with tables, where the solution needed them too
@@ -180,7 +179,7 @@ class LinearizedProblem:
 
 
 def forward_problem(
-    of: ConstrainedModel, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None
+    of: ConstrainedModel, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None
 ) -> LinearizedProblem:
     """Return the problem of `constrained_forward_dynamics`."""
     return LinearizedProblem(of, of.forward(q, qd, tau, f_ext), np.zeros(of.model.nv, np.bool_), None, False)
@@ -188,12 +187,12 @@ def forward_problem(
 
 def hybrid_problem(
     of: ConstrainedModel,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    f_ext: ArrayLike | None,
 ) -> LinearizedProblem:
     """Return the problem of `constrained_hybrid_dynamics`."""
     mask = as_mask(of.model, prescribed, "prescribed")
@@ -204,12 +203,12 @@ def hybrid_problem(
 
 def inverse_problem(
     of: ConstrainedModel,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None,
-    actuated: npt.ArrayLike | None,
-    passive_torque: npt.ArrayLike | None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    f_ext: ArrayLike | None,
+    actuated: ArrayLike | None,
+    passive_torque: ArrayLike | None,
 ) -> LinearizedProblem:
     """Return the problem of `constrained_inverse_dynamics`."""
     states = of.states({"q": q, "qd": qd, "qdd": qdd}, f_ext)
@@ -280,12 +279,12 @@ def results_in(found: Array, n: int) -> tuple[Array, Array, Array]:
     return found[..., n : 2 * n, :], found[..., :n, :], found[..., 2 * n :, :]
 
 
-def _transposed(a: npt.NDArray[Any]) -> Array:
+def _transposed(a: AnyArray) -> Array:
     return np.swapaxes(a, -1, -2)
 
 
 def _free(
-    model: Model, free: npt.NDArray[np.bool_], forces: bool, mass: Array, matrix: Array, right: Array, left: Array
+    model: Model, free: Mask, forces: bool, mass: Array, matrix: Array, right: Array, left: Array
 ) -> tuple[Array]:
     """Return (x, y) with M x - A^T y = right and A x = left at the `free` coordinates, and `forces`: for right = 1."""
     n = right.shape[1]
@@ -333,7 +332,7 @@ def _unique(problem: LinearizedProblem, terms: Terms) -> Array | None:
     return out if done.all() else None
 
 
-def _held(mask: npt.NDArray[np.bool_], A: Array) -> tuple[Array, Array]:
+def _held(mask: Mask, A: Array) -> tuple[Array, Array]:
     """Return A_p with columns of unit length, for the rank must not depend on the unit of length, and the factors."""
     A_p = A[..., ~mask]
     size = np.linalg.norm(A_p, axis=1)
@@ -342,7 +341,7 @@ def _held(mask: npt.NDArray[np.bool_], A: Array) -> tuple[Array, Array]:
     return A_p * unit[:, None], unit
 
 
-def _costates(mask: npt.NDArray[np.bool_], goal: Objective, A: Array, tau: Array, force: Array) -> tuple[Array]:
+def _costates(mask: Mask, goal: Objective, A: Array, tau: Array, force: Array) -> tuple[Array]:
     """Return the Lagrange multipliers z of the equations of motion, in the sharing that `_share` differentiates."""
     A_p, unit = _held(mask, A)
     z = np.zeros_like(tau)
@@ -352,9 +351,7 @@ def _costates(mask: npt.NDArray[np.bool_], goal: Objective, A: Array, tau: Array
     return (z,)
 
 
-def _share(
-    mask: npt.NDArray[np.bool_], goal: Objective, A: Array, load: Array, given: Array, turned: Array
-) -> tuple[Array, Array]:
+def _share(mask: Mask, goal: Objective, A: Array, load: Array, given: Array, turned: Array) -> tuple[Array, Array]:
     """Return the derivatives of joint forces and multipliers that share a load that varies by `load`.
 
     Of minimal (torque tau_a)^2 + (force lambda)^2 under the equations of motion: with Lagrange multipliers z_p, and
@@ -379,10 +376,10 @@ def _share(
 def constrained_forward_derivatives(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
     stabilization: Baumgarte | None = None,
 ) -> ConstrainedDerivatives:
@@ -402,12 +399,12 @@ def constrained_forward_derivatives(
 def constrained_hybrid_derivatives(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    f_ext: ArrayLike | None = None,
     **options: Unpack[ConstrainedOptions],
 ) -> ConstrainedDerivatives:
     """Return the derivatives of `constrained_hybrid_dynamics`, with its arguments and errors.
@@ -423,13 +420,13 @@ def constrained_hybrid_derivatives(
 def constrained_inverse_derivatives(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
-    actuated: npt.ArrayLike | None = None,
-    passive_torque: npt.ArrayLike | None = None,
+    actuated: ArrayLike | None = None,
+    passive_torque: ArrayLike | None = None,
     **options: Unpack[ForceOptions],
 ) -> ConstrainedDerivatives:
     """Return the derivatives of `constrained_inverse_dynamics`, with its arguments and errors; no torque limits.
@@ -443,7 +440,7 @@ def constrained_inverse_derivatives(
 
 
 def _differentiate(
-    problem: LinearizedProblem, q: npt.ArrayLike, qd: npt.ArrayLike, f_ext: npt.ArrayLike | None
+    problem: LinearizedProblem, q: ArrayLike, qd: ArrayLike, f_ext: ArrayLike | None
 ) -> ConstrainedDerivatives:
     model, constraints = problem.of.model, problem.of.constraints
     if problem.known is None:

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array, Mask
+from ..arrays import Array, ArrayLike, Mask
 from ..dynamics.inputs import is_plain
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.losses import joint_terms
@@ -23,9 +22,10 @@ from ..dynamics.mass_matrix import mass_matrix
 from ..engine.compile import raise_if_rejected
 from ..errors import InputError
 from ..lie._arrays import flatten_batch
-from ..model.arguments import require_model, shared_options
+from ..model.arguments import require_model
 from ..model.layout import OK
 from ..model.model import Model
+from ..shown import shared_options
 from .constraint_set import ConstraintSet
 from .idle import idle_motion, refuse_rank
 from .inputs import (
@@ -95,12 +95,12 @@ class ConstrainedModel:
 
     def hybrid(
         self,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        qdd: npt.ArrayLike,
-        tau: npt.ArrayLike,
-        prescribed: npt.ArrayLike,
-        f_ext: npt.ArrayLike | None = None,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        tau: ArrayLike,
+        prescribed: ArrayLike,
+        f_ext: ArrayLike | None = None,
     ) -> ConstrainedDynamics:
         """Return what `constrained_hybrid_dynamics` does, with its arguments and errors."""
         mask = as_mask(self.model, prescribed, "prescribed")
@@ -123,7 +123,7 @@ class ConstrainedModel:
         return shared
 
     def forward(
-        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None
     ) -> ConstrainedDynamics:
         """Return what `constrained_forward_dynamics` does, with its arguments and errors: no acceleration is given."""
         if f_ext is None and self.stabilization is None:
@@ -134,22 +134,20 @@ class ConstrainedModel:
 
     def inverse(
         self,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        qdd: npt.ArrayLike,
-        f_ext: npt.ArrayLike | None = None,
-        actuated: npt.ArrayLike | None = None,
-        passive_torque: npt.ArrayLike | None = None,
-        torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        actuated: ArrayLike | None = None,
+        passive_torque: ArrayLike | None = None,
+        torque_limits: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     ) -> ConstrainedDynamics:
         """Return what `constrained_inverse_dynamics` does, with its arguments and errors: all of qdd is given."""
         states = self.states({"q": q, "qd": qd, "qdd": qdd}, f_ext)
         sharing = sharing_of(self, states, actuated, passive_torque, torque_limits)
         return forces_of(self, states, tables_of(self.model, self.constraints, states), sharing)
 
-    def states(
-        self, inputs: dict[str, npt.ArrayLike], f_ext: npt.ArrayLike | None, given: Mask | None = None
-    ) -> States:
+    def states(self, inputs: dict[str, ArrayLike], f_ext: ArrayLike | None, given: Mask | None = None) -> States:
         """Return validated inputs, see `read_states`."""
         if f_ext is None and given is None:
             found = plain_state(self.model, self.constraints, inputs)
@@ -169,8 +167,8 @@ def constrained_model(
     constraints: ConstraintSet,
     *,
     resolution: str = "least_constraint_force",
-    torque_weights: npt.ArrayLike | None = None,
-    force_weights: npt.ArrayLike | None = None,
+    torque_weights: ArrayLike | None = None,
+    force_weights: ArrayLike | None = None,
     stabilization: Baumgarte | None = None,
 ) -> ConstrainedModel:
     """Return the `ConstrainedModel` of a function's keywords."""
@@ -182,12 +180,12 @@ def constrained_model(
 def constrained_hybrid_dynamics(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    f_ext: ArrayLike | None = None,
     **options: Unpack[ConstrainedOptions],
 ) -> ConstrainedDynamics:
     """Return motion and forces where for each coordinate the acceleration (set u) or the force (set v) is given.
@@ -239,10 +237,10 @@ def constrained_hybrid_dynamics(
 def constrained_forward_dynamics(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
     stabilization: Baumgarte | None = None,
 ) -> ConstrainedDynamics:
@@ -287,14 +285,14 @@ def constrained_forward_dynamics(
 def constrained_inverse_dynamics(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
-    actuated: npt.ArrayLike | None = None,
-    passive_torque: npt.ArrayLike | None = None,
-    torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    actuated: ArrayLike | None = None,
+    passive_torque: ArrayLike | None = None,
+    torque_limits: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
     **options: Unpack[ForceOptions],
 ) -> ConstrainedDynamics:
     """Return the joint forces that a motion of a closed mechanism takes, and the constraint forces. Kim (56)-(66).
@@ -349,7 +347,7 @@ def constrained_inverse_dynamics(
 
 
 def _quick_forward(
-    model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+    model: Model, constraints: ConstraintSet, q: ArrayLike, qd: ArrayLike, tau: ArrayLike
 ) -> ConstrainedDynamics | None:
     """Return the result for one state given as the kernel wants it; None for all else, and for what it refuses."""
     try:
@@ -368,10 +366,10 @@ def _quick_forward(
 def _quick_hybrid(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
     mask: Mask,
 ) -> ConstrainedDynamics | None:
     """Return the same of hybrid dynamics, of a plain model."""
@@ -405,9 +403,9 @@ class Sharing(NamedTuple):
 def sharing_of(
     of: ConstrainedModel,
     states: States,
-    actuated: npt.ArrayLike | None,
-    passive_torque: npt.ArrayLike | None,
-    torque_limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    actuated: ArrayLike | None,
+    passive_torque: ArrayLike | None,
+    torque_limits: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Sharing:
     """Return how the forces of a motion are to be shared."""
     model = of.model

@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, Mask
 from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
@@ -144,7 +144,7 @@ def idle_freedoms(model: Model, constraints: ConstraintSet, q: Array, motions: A
     return found
 
 
-def _is_in(inside: npt.NDArray[np.bool_], body: int) -> bool:
+def _is_in(inside: Mask, body: int) -> bool:
     return body >= 0 and bool(inside[body])
 
 
@@ -261,9 +261,7 @@ def listed_joints(freedoms: Sequence[IdleFreedom], most: int = 6) -> str:
     )
 
 
-def idle_motion(
-    model: Model, constraints: ConstraintSet, q: Array, A: Array, mask: npt.NDArray[np.bool_], left: Array
-) -> Array | None:
+def idle_motion(model: Model, constraints: ConstraintSet, q: Array, A: Array, mask: Mask, left: Array) -> Array | None:
     """Return accelerations (nv,) that take what forces leave along passive coordinates that nothing holds; or None.
 
     Parameters
@@ -288,7 +286,7 @@ def idle_motion(
     return np.asarray(Z @ np.linalg.solve(inertia, along))
 
 
-def _only_spins(model: Model, constraints: ConstraintSet, q: Array, Z: Array, mask: npt.NDArray[np.bool_]) -> bool:
+def _only_spins(model: Model, constraints: ConstraintSet, q: Array, Z: Array, mask: Mask) -> bool:
     """Return whether these motions are spins; which coordinates spin is found once for each set of given ones."""
     key = mask.tobytes()
     known = constraints.known_spins.get(key)
@@ -302,7 +300,7 @@ def _only_spins(model: Model, constraints: ConstraintSet, q: Array, Z: Array, ma
     return True
 
 
-def passive_motions(A: Array, mask: npt.NDArray[np.bool_]) -> Array:
+def passive_motions(A: Array, mask: Mask) -> Array:
     """Return a basis (nv, k) of the rates of passive coordinates alone that constraints A leave."""
     _, s, vt = np.linalg.svd(A[:, ~mask])
     found = vt[int((s > RANK_CUT * np.linalg.norm(A)).sum()) :].T
@@ -311,9 +309,7 @@ def passive_motions(A: Array, mask: npt.NDArray[np.bool_]) -> Array:
     return out
 
 
-def refuse_rank(
-    model: Model, constraints: ConstraintSet, q: Array, A: Array, mask: npt.NDArray[np.bool_], rank: int
-) -> NoReturn:
+def refuse_rank(model: Model, constraints: ConstraintSet, q: Array, A: Array, mask: Mask, rank: int) -> NoReturn:
     """Raise where the constraints cannot hold the passive coordinates: m < n_p, or A_p singular, of this rank."""
     n_p, independent = int((~mask).sum()), constraint_rank(A)
     moves = listed_joints([one for one in idle_freedoms(model, constraints, q, passive_motions(A, mask))])

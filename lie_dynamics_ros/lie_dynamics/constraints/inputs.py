@@ -6,9 +6,8 @@ from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, Mask
 from ..dynamics.inputs import _check_quaternions, _require_finite, _shaped_wrench, _spread, is_plain
 from ..engine.compile import COMPILED
 from ..errors import InputError, SingularityError
@@ -113,9 +112,9 @@ def require_constraints(model: Model, constraints: ConstraintSet) -> None:
 def read_states(
     model: Model,
     constraints: ConstraintSet,
-    inputs: dict[str, npt.ArrayLike],
-    f_ext: npt.ArrayLike | None = None,
-    given: npt.NDArray[np.bool_] | None = None,
+    inputs: dict[str, ArrayLike],
+    f_ext: ArrayLike | None = None,
+    given: Mask | None = None,
 ) -> States:
     """Validate "q" (..., nq) and any arrays (..., nv), and broadcast them.
 
@@ -160,7 +159,7 @@ def read_states(
     return States(batch, extended, flat, forces)
 
 
-def plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt.ArrayLike]) -> States | None:
+def plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, ArrayLike]) -> States | None:
     """Return one good state of plain arrays, which is most of what comes; None for all else."""
     if not model.plain or constraints.joints is not model.joints:
         return None
@@ -178,7 +177,7 @@ def plain_state(model: Model, constraints: ConstraintSet, inputs: dict[str, npt.
     return States((), arrays["q"], arrays, _NO_WRENCH)
 
 
-def as_mask(model: Model, value: npt.ArrayLike, name: str) -> npt.NDArray[np.bool_]:
+def as_mask(model: Model, value: ArrayLike, name: str) -> Mask:
     """Return truth values, one for each velocity coordinate, given as such or as names of joints."""
     if type(value) is np.ndarray and value.dtype is _BOOL and value.shape == (model.nv,):
         return value.copy()
@@ -240,7 +239,7 @@ def _refuse_loop(model: Model, loop: Loop) -> NoReturn:
     )
 
 
-def read_passive_forces(model: Model, states: States, passive_torque: npt.ArrayLike | None) -> Array:
+def read_passive_forces(model: Model, states: States, passive_torque: ArrayLike | None) -> Array:
     """Return `passive_torque` for all states (B, nv)."""
     if passive_torque is None:
         return np.zeros(states.arrays["qd"].shape)
@@ -257,8 +256,8 @@ def read_passive_forces(model: Model, states: States, passive_torque: npt.ArrayL
 
 def read_torque_limits(
     model: Model,
-    limits: npt.ArrayLike | tuple[npt.ArrayLike, npt.ArrayLike] | None,
-    mask: npt.NDArray[np.bool_],
+    limits: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
+    mask: Mask,
 ) -> tuple[Array, Array] | None:
     """Return the smallest and largest forces of the coordinates in a mask; None for no limits."""
     if limits is None:

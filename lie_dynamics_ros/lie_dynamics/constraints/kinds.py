@@ -12,9 +12,8 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import DescriptionError
 from ..lie import se3
 from ..model.model import Model
@@ -56,9 +55,9 @@ class UserConstraint:
 
     name: str
     size: int
-    function: Callable[[Array], npt.ArrayLike]
-    jacobian: Callable[[Array], npt.ArrayLike] | None = None
-    bias: Callable[[Array, Array], npt.ArrayLike] | None = None
+    function: Callable[[Array], ArrayLike]
+    jacobian: Callable[[Array], ArrayLike] | None = None
+    bias: Callable[[Array, Array], ArrayLike] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.size, (int, np.integer)) or self.size < 1:
@@ -92,7 +91,7 @@ class UserConstraint:
             total = total + weight * self.error(model.integrate(q, node * SECOND_STEP * direction))
         return np.asarray(total * (speed / SECOND_STEP) ** 2)
 
-    def _checked(self, what: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+    def _checked(self, what: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         array = np.asarray(value, dtype=float)
         if array.ndim == 0 and shape == (1,):
             array = array.reshape(1)
@@ -352,7 +351,7 @@ class Loop:
         """Number of scalar constraints."""
         return SIZES[self.kind]
 
-    def _unit(self, key: str, value: npt.ArrayLike) -> Array:
+    def _unit(self, key: str, value: ArrayLike) -> Array:
         try:
             vector = np.asarray(value, dtype=float)
         except (TypeError, ValueError):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..engine.compile import raise_if_rejected
 from ..errors import InputError
 from ..lie._arrays import as_numbers
@@ -44,7 +43,7 @@ class ConstraintQuantities(NamedTuple):
 
 @validate_model
 def constraint_quantities(
-    model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike
+    model: Model, constraints: ConstraintSet, q: ArrayLike, qd: ArrayLike
 ) -> ConstraintQuantities:
     """Return all that the constraints are at a state, see `ConstraintQuantities`.
 
@@ -111,20 +110,20 @@ def loop_tables(
 
 
 @validate_model
-def constraint_jacobian(model: Model, constraints: ConstraintSet, q: npt.ArrayLike) -> Array:
+def constraint_jacobian(model: Model, constraints: ConstraintSet, q: ArrayLike) -> Array:
     """Return A (..., m, nv), the derivative of the constraints along `Model.integrate`; errors as above."""
     return constraint_quantities(model, constraints, q, model.zero_velocity).jacobian
 
 
 @validate_model
-def constraint_bias(model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+def constraint_bias(model: Model, constraints: ConstraintSet, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return dA/dt qd (..., m); errors as above."""
     return constraint_quantities(model, constraints, q, qd).bias
 
 
 @validate_model
 def constraint_error(
-    model: Model, constraints: ConstraintSet, q: npt.ArrayLike, qd: npt.ArrayLike | None = None
+    model: Model, constraints: ConstraintSet, q: ArrayLike, qd: ArrayLike | None = None
 ) -> Array | tuple[Array, Array]:
     """Return the errors of the constraints (..., m), zero where loops are closed, and with `qd` those in velocity too.
 
@@ -137,9 +136,7 @@ def constraint_error(
 
 
 @validate_model
-def loop_wrenches(
-    model: Model, constraints: ConstraintSet, q: npt.ArrayLike, multipliers: npt.ArrayLike
-) -> dict[str, Array]:
+def loop_wrenches(model: Model, constraints: ConstraintSet, q: ArrayLike, multipliers: ArrayLike) -> dict[str, Array]:
     """Return the wrench (..., 6) of each cut joint on its second body, in frame 2, by the loop's name [N m, N].
 
     Parameters

@@ -10,9 +10,8 @@ from functools import cache
 from typing import NamedTuple, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import InputError
 from ..lie._arrays import as_numbers
 
@@ -50,8 +49,8 @@ class Resolution:
     """
 
     kind: str = "least_constraint_force"
-    torque_weights: npt.ArrayLike | None = None
-    force_weights: npt.ArrayLike | None = None
+    torque_weights: ArrayLike | None = None
+    force_weights: ArrayLike | None = None
 
     def objective(self, n_a: int, m: int) -> Objective:
         """Return what is minimised over `n_a` joint forces and `m` multipliers.
@@ -97,15 +96,15 @@ class ForceOptions(TypedDict, total=False):
     """Keywords of `resolution_of`: the fields of `Resolution`."""
 
     resolution: str
-    torque_weights: npt.ArrayLike | None
-    force_weights: npt.ArrayLike | None
+    torque_weights: ArrayLike | None
+    force_weights: ArrayLike | None
 
 
 def resolution_of(
     *,
     resolution: str = "least_constraint_force",
-    torque_weights: npt.ArrayLike | None = None,
-    force_weights: npt.ArrayLike | None = None,
+    torque_weights: ArrayLike | None = None,
+    force_weights: ArrayLike | None = None,
 ) -> Resolution:
     """Return a resolution, `USUAL` itself where it is that."""
     usual = type(resolution) is str and resolution == USUAL.kind and torque_weights is None and force_weights is None

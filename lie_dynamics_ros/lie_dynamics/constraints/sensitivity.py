@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..dynamics.derivatives.sensitivity import (
     Hold,
     Parameters,
@@ -23,10 +22,9 @@ from ..dynamics.derivatives.sensitivity import (
 )
 from ..dynamics.mass_matrix import mass_matrix
 from ..lie._arrays import flatten_batch
-from ..model.arguments import shared_options
 from ..model.configuration import require_result
 from ..model.model import Model
-from ..shown import shown
+from ..shown import shared_options, shown
 from .constraint_set import ConstraintSet
 from .derivatives import (
     LinearizedProblem,
@@ -68,11 +66,11 @@ class ConstrainedSensitivity(NamedTuple):
 def constrained_forward_sensitivity(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     parameter: Parameters,
-    f_ext: npt.ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
     stabilization: Baumgarte | None = None,
@@ -107,13 +105,13 @@ def constrained_forward_sensitivity(
 def constrained_hybrid_sensitivity(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
     parameter: Parameters,
-    f_ext: npt.ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
     threads: int = 1,
@@ -132,15 +130,15 @@ def constrained_hybrid_sensitivity(
 def constrained_inverse_sensitivity(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
     parameter: Parameters,
-    f_ext: npt.ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
-    actuated: npt.ArrayLike | None = None,
-    passive_torque: npt.ArrayLike | None = None,
+    actuated: ArrayLike | None = None,
+    passive_torque: ArrayLike | None = None,
     threads: int = 1,
     **options: Unpack[ForceOptions],
 ) -> ConstrainedSensitivity:
@@ -157,10 +155,10 @@ def constrained_inverse_sensitivity(
 
 def _sensitivity(
     problem: LinearizedProblem,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
     parameter: Parameters,
-    f_ext: npt.ArrayLike | None,
+    f_ext: ArrayLike | None,
     held: Hold,
     threads: int,
 ) -> ConstrainedSensitivity:
@@ -173,7 +171,7 @@ def _sensitivity(
         return loop_sensitivity(constraints.table.loops, constraints.table.scalars, *arguments)
 
     def changes(
-        q: npt.ArrayLike, qd: npt.ArrayLike, qdd: Array, force: Array, f_ext: npt.ArrayLike | None
+        q: ArrayLike, qd: ArrayLike, qdd: Array, force: Array, f_ext: ArrayLike | None
     ) -> tuple[Array, Seeding]:
         motion = SeededMotion(q, qd, qdd, parameters, f_ext, held, threads, known)
         return run_seeded(model, kernel, motion, 3 * loops, [force[..., :loops]])
@@ -186,7 +184,7 @@ def _sensitivity(
         """Return derivatives (k, ..., j) as columns of each state (count, j, k)."""
         return np.moveaxis(a.reshape(total, count, a.shape[-1]), 0, -1)
 
-    def spread(a: npt.ArrayLike) -> Array:
+    def spread(a: ArrayLike) -> Array:
         array = np.asarray(a, float)
         return np.array(np.broadcast_to(array, (*batch, array.shape[-1])), order="C")  # one that kernels may be given
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..errors import InputError, SingularityError
 from ..lie._arrays import number_of
@@ -37,7 +36,7 @@ _SINGULAR = 1e-6
 def constrained_travel_left(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
+    q: ArrayLike,
     motors: Sequence[str],
     frame: str,
     *,
@@ -101,7 +100,7 @@ class Ways:
     """Ways of a frame from a closed configuration along `axes`; arguments and errors of `constrained_travel_left`."""
 
     def __init__(
-        self, model: Model, constraints: ConstraintSet, q: npt.ArrayLike, motors: Sequence[str], frame: str
+        self, model: Model, constraints: ConstraintSet, q: ArrayLike, motors: Sequence[str], frame: str
     ) -> None:
         names = single_names(model, motors, "motors")
         require_constraints(model, constraints)

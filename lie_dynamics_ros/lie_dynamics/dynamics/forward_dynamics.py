@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, Mask
 from ..errors import InputError, SingularityError
 from ..model.arguments import require_model
 from ..model.configuration import require_finite, shaped
@@ -39,10 +38,10 @@ _HYBRID = Algorithm(_batch, "n,n", single=_any, diagnose=_any)
 @quick_path(_forward, "q qd tau f_ext")
 def forward_dynamics(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
 ) -> Array:
@@ -84,7 +83,7 @@ def forward_dynamics(
     return _FORWARD.evaluate(model, inputs, f_ext, threads=threads)[0]
 
 
-def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, threads: int = 1) -> Array:
+def solve_mass_matrix(model: Model, q: ArrayLike, force: ArrayLike, *, threads: int = 1) -> Array:
     """Return x (..., nv) with M(q) x = `force` (..., nv), in O(n) for each vector and without forming M.
 
     The articulated-body recursion of Kim Table 3 at rest and without gravity. Batch axes of `q` and `force` are
@@ -102,12 +101,12 @@ def solve_mass_matrix(model: Model, q: npt.ArrayLike, force: npt.ArrayLike, *, t
 @quick_path(_hybrid, "q qd tau f_ext qdd prescribed", unloaded=_unloaded)
 def hybrid_dynamics(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
 ) -> tuple[Array, Array]:
@@ -155,7 +154,7 @@ def hybrid_dynamics(
     return acceleration, force if losses is None else force + losses
 
 
-def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def _mask(model: Model, prescribed: ArrayLike) -> Mask:
     try:
         mask = np.asarray(prescribed)
     except ValueError:
@@ -172,12 +171,12 @@ def _mask(model: Model, prescribed: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 def coupled_hybrid_dynamics(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    given: npt.NDArray[np.bool_],
-    f_ext: npt.ArrayLike | None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    given: Mask,
+    f_ext: ArrayLike | None,
     threads: int = 1,
 ) -> tuple[Array, Array]:
     """Return complete qdd and tau, as `hybrid_dynamics`, from M qdd + b = tau. Kim (33), (34)."""

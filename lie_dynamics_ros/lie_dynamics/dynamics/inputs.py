@@ -15,9 +15,8 @@ from functools import cache, wraps
 from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, Mask
 from ..engine.compile import COMPILED
 from ..errors import GroupError, InputError, SingularityError
 from ..lie._arrays import as_numbers
@@ -69,9 +68,9 @@ class Algorithm:
         self,
         model: Model,
         inputs: dict[str, Any],
-        f_ext: npt.ArrayLike | None = None,
+        f_ext: ArrayLike | None = None,
         *,
-        given: npt.NDArray[np.bool_] = NO_MASK,
+        given: Mask = NO_MASK,
         threads: int = 1,
         parameters: Array | None = None,
         into: Array | None = None,
@@ -154,7 +153,7 @@ class Algorithm:
         return self._for_caller(model, outputs)
 
     def _evaluate_contiguous(
-        self, model: Model, inputs: dict[str, Any], f_ext: Any, given: npt.NDArray[np.bool_], into: Array | None
+        self, model: Model, inputs: dict[str, Any], f_ext: Any, given: Mask, into: Array | None
     ) -> list[Array] | None:
         """Run a kernel over a batch of plain arrays, or over a state alone where there is a kernel for one of any size.
 
@@ -307,7 +306,7 @@ def _run(
     model: Model,
     batch_kernel: Callable[..., int],
     data: list[Array],
-    given: npt.NDArray[np.bool_],
+    given: Mask,
     targets: list[Array],
     threads: int,
 ) -> int:
@@ -347,7 +346,7 @@ def _run_one(
     single: Callable[..., int],
     data: list[Array],
     f_ext: Array | None,
-    given: npt.NDArray[np.bool_],
+    given: Mask,
     results: list[Array],
     k: int,
 ) -> int:
@@ -358,7 +357,7 @@ def _run_one(
     return int(single(model.table, *state, *mask, *results))
 
 
-def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
+def _shaped_wrench(model: Model, f_ext: ArrayLike) -> Array:
     """Return external wrenches as (..., 6 n_bodies)."""
     wrench = as_numbers(f_ext, "f_ext")
     if wrench.ndim < 2 or wrench.shape[-2:] != (model.n_bodies, 6):
@@ -371,7 +370,7 @@ def _shaped_wrench(model: Model, f_ext: npt.ArrayLike) -> Array:
     return wrench.reshape(*wrench.shape[:-2], 6 * model.n_bodies)
 
 
-def _require_finite(model: Model, name: str, array: Array, given: npt.NDArray[np.bool_] = NO_MASK) -> None:
+def _require_finite(model: Model, name: str, array: Array, given: Mask = NO_MASK) -> None:
     """Raise an error that names the joint or body where a batch of inputs holds NaN or infinity."""
     if given.size and name in ("qdd", "tau"):  # what is not read may be anything
         array = np.where(given if name == "qdd" else ~given, array, 0.0)

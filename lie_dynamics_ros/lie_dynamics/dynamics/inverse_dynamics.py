@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from ..arrays import Array, ArrayLike
 from ..model.model import Model
 from .inputs import Algorithm, quick_path
 from .kernels.inverse_dynamics import any_inverse_dynamics as _any
@@ -19,13 +17,13 @@ _INVERSE = Algorithm(_batch, "n", single=_any)
 @quick_path(_loaded, "q qd qdd f_ext", unloaded=_unloaded)
 def inverse_dynamics(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
-) -> npt.NDArray[np.float64]:
+) -> Array:
     """Return the joint forces that a motion takes, gravity included. Kim Table 2.
 
     Parameters

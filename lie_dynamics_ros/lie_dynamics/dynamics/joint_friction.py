@@ -10,9 +10,8 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import DescriptionError, InputError
 from ..lie._arrays import flatten_batch, numbers
 from ..model.arguments import require_model, require_single_coordinates
@@ -174,7 +173,7 @@ class JointFriction:
         table[kernels.SMOOTHING_SPEED] = self.smoothing_speed
         return table
 
-    def force(self, qd: npt.ArrayLike, transmitted: npt.ArrayLike = 0.0) -> Array:
+    def force(self, qd: ArrayLike, transmitted: ArrayLike = 0.0) -> Array:
         """Return F (..., nv) [N m, N]: what drives exert besides the forces that come to the bodies.
 
         Parameters
@@ -191,7 +190,7 @@ class JointFriction:
         """
         return apply(kernels.friction_force, self._table, qd, transmitted)
 
-    def transmitted(self, tau: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+    def transmitted(self, tau: ArrayLike, qd: ArrayLike) -> Array:
         """Return x (..., nv) with x + F(qd, x) = tau: what of the drives' forces comes to the bodies [N m, N].
 
         Parameters and errors as `force`; for `forward_dynamics` of joints under forces `tau`.
@@ -199,7 +198,7 @@ class JointFriction:
         return apply(kernels.transmitted_force, self._table, qd, tau)
 
 
-def apply(kernel: Callable[..., int], table: Array, qd: npt.ArrayLike, force: npt.ArrayLike) -> Array:
+def apply(kernel: Callable[..., int], table: Array, qd: ArrayLike, force: ArrayLike) -> Array:
     """Return what a kernel of `kernels.friction` writes, for any batch; raises InputError."""
     n = table.shape[1]
     if type(qd) is np.ndarray is type(force) and qd.shape == force.shape == (n,):

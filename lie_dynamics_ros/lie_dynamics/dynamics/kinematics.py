@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import InputError
 from ..lie import se3
 from ..lie._arrays import as_numbers
@@ -31,7 +30,7 @@ _JACOBIAN_AND_RATE = Algorithm(jacobian_batch, "6 n,6 n")
 
 
 @quick_path(_single, "q")
-def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> npt.NDArray[np.float64]:
+def forward_kinematics(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return the pose of every body in the world frame.
 
     Parameters
@@ -59,7 +58,7 @@ def forward_kinematics(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> n
 
 
 @validate_model
-def frame_pose(model: Model, q: npt.ArrayLike, frame: str | int) -> npt.NDArray[np.float64]:
+def frame_pose(model: Model, q: ArrayLike, frame: str | int) -> Array:
     """Return the pose T_world_frame (..., 4, 4) of a body or of a frame fixed to one (or to the world) [m].
 
     Raises
@@ -77,9 +76,9 @@ def frame_pose(model: Model, q: npt.ArrayLike, frame: str | int) -> npt.NDArray[
 @validate_model
 def external_wrench(
     model: Model,
-    q: npt.ArrayLike,
+    q: ArrayLike,
     body: str | int,
-    wrench: npt.ArrayLike,
+    wrench: ArrayLike,
     frame: Literal["body", "world", "aligned"] = "aligned",
 ) -> Array:
     """Return `f_ext` for a wrench on one body or frame, to be added to others and passed to the dynamics.
@@ -131,7 +130,7 @@ def external_wrench(
     return result
 
 
-def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind = "body", *, threads: int = 1) -> Array:
+def jacobian(model: Model, q: ArrayLike, body: str | int, frame: FrameKind = "body", *, threads: int = 1) -> Array:
     """Return the Jacobian of a body, or of a frame fixed to one: its twist is J qd.
 
     Parameters
@@ -174,8 +173,8 @@ def jacobian(model: Model, q: npt.ArrayLike, body: str | int, frame: FrameKind =
 @validate_model
 def jacobian_rate(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
     body: str | int,
     frame: FrameKind = "body",
     *,
@@ -190,7 +189,7 @@ def jacobian_rate(
 
 
 def jacobian_and_rate(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, body: str | int, frame: FrameKind = "body", threads: int = 1
+    model: Model, q: ArrayLike, qd: ArrayLike, body: str | int, frame: FrameKind = "body", threads: int = 1
 ) -> Array:
     """Return J and, below it, dJ/dt (..., 12, nv); parameters and errors as `jacobian_rate`."""
     where = _where(model, body, frame)

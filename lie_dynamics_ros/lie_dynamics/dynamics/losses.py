@@ -6,16 +6,98 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, ArrayLike
 from ..errors import InputError
 from ..lie import so3
 from ..model.configuration import shaped
 from ..model.model import Model
 from ..model.structure import AnySpring, BodySpring, TorsionSpring, free_sliding
 from .kinematics import forward_kinematics, jacobian, jacobian_rate
-from .torsion_springs import Twisted, torsion_energy, torsion_forces, torsion_rate, torsion_slope, twisted
+
+
+class Twisted(NamedTuple):
+    """A spring against the turn of two bodies, in configurations (...): all in the world's axes.
+
+    With phi the rotation vector from rest, in the axes of the second body, dphi/dt is the inverse right Jacobian times
+    the relative angular velocity w, and phi . dphi/dt = phi . w: the energy k |phi|^2 / 2 has the torque k phi, and
+    with A = dw/dqd a spring takes A^T (k phi + c w) of the joint forces.
+    """
+
+    spring: TorsionSpring
+    R: Array  # (..., 3, 3), of the second body's frame
+    phi: Array  # (..., 3), rotation vector from rest, in that frame
+    gain: Array  # A (..., 3, nv)
+    second: Array  # angular rows of the second body's Jacobian (..., 3, nv)
+    bodies: tuple[int, int]
+
+    @property
+    def turn(self) -> Array:
+        """Rotation vector (..., 3) in the world's axes."""
+        return np.asarray((self.R @ self.phi[..., None])[..., 0])
+
+
+def twisted(rigid: Model, q: ArrayLike, springs: tuple[TorsionSpring, ...]) -> Iterator[Twisted]:
+    """Yield springs of a model's bodies alone in configurations (..., nq)."""
+    poses = forward_kinematics(rigid, q)
+    for spring in springs:
+        turns, rows, bodies = [], [], []
+        for name in (spring.first, spring.second):
+            frame = rigid.frame(name)
+            own = frame.placement[:3, :3]
+            bodies.append(frame.body)
+            turns.append(own if frame.body < 0 else poses[..., frame.body, :3, :3] @ own)
+            rows.append(_angular(rigid, q, frame.body))
+        away = spring.rest.T @ np.swapaxes(turns[0], -1, -2) @ turns[1]
+        gain = np.asarray(rows[1] - rows[0])
+        yield Twisted(spring, np.asarray(turns[1]), np.asarray(so3.log(away)), gain, rows[1], (bodies[0], bodies[1]))
+
+
+def torsion_forces(found: Iterator[Twisted], qd: Array) -> Array | float:
+    """Return what they take of the joint forces (..., nv); zero without any."""
+    total: Array | float = 0.0
+    for one in found:
+        rate = (one.gain @ qd[..., None])[..., 0]
+        torque = one.spring.stiffness * one.turn + one.spring.damping * rate
+        total = total + (np.swapaxes(one.gain, -1, -2) @ torque[..., None])[..., 0]
+    return total
+
+
+def torsion_energy(found: Iterator[Twisted]) -> Array | float:
+    """Return their energy (...) [J]."""
+    return sum((0.5 * one.spring.stiffness * (one.phi**2).sum(axis=-1) for one in found), 0.0)
+
+
+def torsion_rate(found: Iterator[Twisted]) -> Array | float:
+    """Return the derivative of `torsion_forces` along qd (..., nv, nv)."""
+    return sum((one.spring.damping * np.swapaxes(one.gain, -1, -2) @ one.gain for one in found), 0.0)
+
+
+def torsion_slope(rigid: Model, q: ArrayLike, found: Iterator[Twisted], qd: Array) -> Array | float:
+    """Return their derivative along q (..., nv, nv)."""
+    total: Array | float = 0.0
+    n, place = rigid.nv, shaped(q, rigid.nq, "q", rigid)
+    each = np.broadcast_to(place[..., None, :], (*place.shape[:-1], n, rigid.nq))
+    along = np.broadcast_to(np.eye(n), (*place.shape[:-1], n, n))
+    for one in found:
+        bent = np.zeros((*place.shape[:-1], n, 3, n))  # how A changes along each coordinate
+        for sign, body in zip((-1.0, 1.0), one.bodies, strict=True):
+            if body >= 0:
+                bent += sign * jacobian_rate(rigid, each, along, body, "aligned")[..., :3, :]
+        k, c = one.spring.stiffness, one.spring.damping
+        torque = k * one.turn + c * (one.gain @ qd[..., None])[..., 0]
+        swung = np.cross(one.second, one.turn[..., :, None], axis=-2)
+        inverse = so3.right_jacobian_inverse(one.phi)
+        turned = swung + one.R @ (inverse @ (np.swapaxes(one.R, -1, -2) @ one.gain))
+        change = k * turned + c * np.swapaxes((bent @ qd[..., None, :, None])[..., 0], -1, -2)
+        moved = (np.swapaxes(bent, -1, -2) @ torque[..., None, :, None])[..., 0]  # (..., j, i)
+        total = total + np.swapaxes(one.gain, -1, -2) @ change + np.swapaxes(moved, -1, -2)
+    return total
+
+
+def _angular(rigid: Model, q: ArrayLike, body: int) -> Array:
+    return np.zeros((3, rigid.nv)) if body < 0 else np.asarray(jacobian(rigid, q, body, "aligned")[..., :3, :])
+
 
 # Springs and dampers between points of two bodies: their forces along the coordinates, slopes and energy.
 #
@@ -41,12 +123,12 @@ def _lines(model: Model) -> list[BodySpring]:
     return [one for one in body_springs(model) if isinstance(one, BodySpring)]
 
 
-def _turns(model: Model, q: npt.ArrayLike) -> Iterator[Twisted]:
+def _turns(model: Model, q: ArrayLike) -> Iterator[Twisted]:
     springs = tuple(one for one in body_springs(model) if isinstance(one, TorsionSpring))
     return twisted(_rigid(model), q, springs) if springs else iter(())
 
 
-def body_spring_forces(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+def body_spring_forces(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return what they take of the joint forces (..., nv)."""
     rate = shaped(qd, model.nv, "qd", model)
     turning = torsion_forces(_turns(model, q), rate)
@@ -58,7 +140,7 @@ def body_spring_forces(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Arr
     return np.asarray(np.swapaxes(along, -1, -2) @ (found.pull + damping * speed)[..., None])[..., 0] + turning
 
 
-def body_spring_energy(model: Model, q: npt.ArrayLike) -> Array:
+def body_spring_energy(model: Model, q: ArrayLike) -> Array:
     """Return their energy (...) [J]."""
     total = torsion_energy(_turns(model, q)) + np.zeros(np.shape(q)[:-1])
     length = _stretched(model, q, False).length if _lines(model) else np.zeros(0)
@@ -67,7 +149,7 @@ def body_spring_energy(model: Model, q: npt.ArrayLike) -> Array:
     return np.asarray(total)
 
 
-def body_spring_rate(model: Model, q: npt.ArrayLike) -> Array:
+def body_spring_rate(model: Model, q: ArrayLike) -> Array:
     """Return the derivative of `body_spring_forces` along qd (..., nv, nv)."""
     turning = torsion_rate(_turns(model, q))
     if not _lines(model):
@@ -76,7 +158,7 @@ def body_spring_rate(model: Model, q: npt.ArrayLike) -> Array:
     return np.asarray(np.swapaxes(along, -1, -2) @ (_damping(model)[:, None] * along)) + turning
 
 
-def body_spring_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+def body_spring_slope(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return their derivative along q (..., nv, nv)."""
     rate = shaped(qd, model.nv, "qd", model)
     turning = torsion_slope(_rigid(model), q, _turns(model, q), rate)
@@ -137,7 +219,7 @@ def _rigid(model: Model) -> Model:
     return model._changed(model.table, None)
 
 
-def _stretched(model: Model, q: npt.ArrayLike, arms: bool = True) -> Stretch:
+def _stretched(model: Model, q: ArrayLike, arms: bool = True) -> Stretch:
     rigid = _rigid(model)
     poses = forward_kinematics(rigid, q)
     lengths, pulls, ways, moved = [], [], [], []
@@ -157,7 +239,7 @@ def _stretched(model: Model, q: npt.ArrayLike, arms: bool = True) -> Stretch:
     )  # fmt: skip
 
 
-def _arm(rigid: Model, q: npt.ArrayLike, end: _End) -> Array:
+def _arm(rigid: Model, q: ArrayLike, end: _End) -> Array:
     """Return the Jacobian of an end's velocity (..., 3, nv), in the world's axes."""
     if end.body < 0:
         return np.zeros((3, rigid.nv))
@@ -165,7 +247,7 @@ def _arm(rigid: Model, q: npt.ArrayLike, end: _End) -> Array:
     return np.asarray(J[..., 3:, :] + _crossed(J[..., :3, :], end.offset))
 
 
-def _bends(model: Model, q: npt.ArrayLike, spring: BodySpring) -> Array:
+def _bends(model: Model, q: ArrayLike, spring: BodySpring) -> Array:
     """Return how the arms of a spring change along each coordinate (..., nv, 3, nv)."""
     n, rigid = model.nv, _rigid(model)
     place = shaped(q, model.nq, "q", model)
@@ -195,7 +277,7 @@ def _crossed(columns: Array, vector: Array) -> Array:
 _ROUND_OFF = 2e-15
 
 
-def joint_losses(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+def joint_losses(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return what damping, dry friction and springs take, d qd + f sign(qd) + k (q - q0), (..., nv).
 
     There is no friction at rest. Along the position of a free joint it is R^T f sign(R v), v the velocity in the body
@@ -209,7 +291,7 @@ def joint_losses(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     return _add_springs(model, q, damped) if model.actuation_terms.springs else damped
 
 
-def _dry(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+def _dry(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
     terms, rate = model.actuation_terms, np.asarray(qd)
     assert terms is not None
     dry = terms.friction * np.sign(rate.real)
@@ -224,7 +306,7 @@ def _dry(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     return np.asarray(dry)
 
 
-def _add_springs(model: Model, q: npt.ArrayLike, forces: Array) -> Array:
+def _add_springs(model: Model, q: ArrayLike, forces: Array) -> Array:
     assert model.actuation_terms is not None
     place = shaped(q, model.nq, "q", model)
     batch = np.broadcast_shapes(place.shape[:-1], forces.shape[:-1])
@@ -234,7 +316,7 @@ def _add_springs(model: Model, q: npt.ArrayLike, forces: Array) -> Array:
     return out
 
 
-def spring_energy(model: Model, q: npt.ArrayLike) -> Array:
+def spring_energy(model: Model, q: ArrayLike) -> Array:
     """Return the energy (...) of the springs that a model includes [J]."""
     place = shaped(q, model.nq, "q", model)
     springs = () if model.actuation_terms is None else model.actuation_terms.springs
@@ -242,7 +324,7 @@ def spring_energy(model: Model, q: npt.ArrayLike) -> Array:
     return sum((0.5 * k * (place[..., at] - rest) ** 2 for at, _, k, rest in springs), start)
 
 
-def friction_columns(model: Model, q: npt.ArrayLike, signs: Array, qd: npt.ArrayLike) -> Array:
+def friction_columns(model: Model, q: ArrayLike, signs: Array, qd: ArrayLike) -> Array:
     """Return how joint forces grow with dry friction (..., nv, nv), a column for each coordinate's.
 
     Diagonal with `signs` (..., nv) of `qd`, but for the position of free joints: the axes of a model that does not
@@ -278,7 +360,7 @@ def has_rotors(model: Model) -> bool:
     return model.actuation_terms is not None and bool(model.actuation_terms.free_rotors)
 
 
-def rotor_coriolis(model: Model, qd: npt.ArrayLike, velocity: npt.ArrayLike) -> Array:
+def rotor_coriolis(model: Model, qd: ArrayLike, velocity: ArrayLike) -> Array:
     """Return C(qd) v (..., nv) of the rotors of free joints, a w x v along the position, w of `qd`; C is skew.
 
     Such a rotor is a mass a on the world's axes, whose force along those of the body is a (dv/dt + w x v).
@@ -291,12 +373,12 @@ def rotor_coriolis(model: Model, qd: npt.ArrayLike, velocity: npt.ArrayLike) -> 
     return out
 
 
-def rotor_coriolis_matrix(model: Model, qd: npt.ArrayLike) -> Array:
+def rotor_coriolis_matrix(model: Model, qd: ArrayLike) -> Array:
     """Return C (..., nv, nv) of `rotor_coriolis`."""
     return np.swapaxes(rotor_coriolis(model, np.asarray(qd)[..., None, :], np.eye(model.nv)), -1, -2)
 
 
-def rotor_acceleration(model: Model, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Array:
+def rotor_acceleration(model: Model, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """Return what armature is multiplied with (..., nv): qdd, and dv/dt + w x v along the position of free joints."""
     out = np.array(qdd)
     for joint in model.joints:
@@ -307,13 +389,13 @@ def rotor_acceleration(model: Model, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> A
     return out
 
 
-def joint_terms(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+def joint_terms(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return all that joints add to inverse dynamics along rates (..., nv): losses, and a w x v of free joints."""
     losses = joint_losses(model, q, qd)
     return losses + rotor_coriolis(model, qd, qd) if has_rotors(model) else losses
 
 
-def joint_terms_rate(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+def joint_terms_rate(model: Model, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return the derivative of `joint_terms` along qd (..., nv, nv); dry friction has no part in it."""
     rate, terms = np.asarray(qd), model.actuation_terms
     assert terms is not None, "a model without joint terms"
@@ -326,7 +408,7 @@ def joint_terms_rate(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array
     return np.asarray(damped + rotor_coriolis_matrix(model, rate) + turned)
 
 
-def joint_terms_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array | None:
+def joint_terms_slope(model: Model, q: ArrayLike, qd: ArrayLike) -> Array | None:
     """Return the derivative of `joint_terms` along q (..., nv, nv), or None where they do not depend on it."""
     terms = model.actuation_terms
     if terms is None or not (terms.sliding or terms.springs or terms.body_springs):
@@ -342,7 +424,7 @@ def joint_terms_slope(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> Arra
     return slope
 
 
-def joint_terms_bend(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, vector: npt.ArrayLike) -> Array | None:
+def joint_terms_bend(model: Model, q: ArrayLike, qd: ArrayLike, vector: ArrayLike) -> Array | None:
     """Return the second derivative of ``vector . joint_terms`` along q twice (..., nv, nv), or None for zero."""
     terms = model.actuation_terms
     if body_springs(model):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import InputError
 from ..model import layout
 from ..model.arguments import require_model, zero_velocity
@@ -34,7 +33,7 @@ _PRODUCT = Algorithm(_product_batch, "n", single=_any_product)
 
 
 @quick_path(_mass, "q")
-def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def mass_matrix(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return the mass matrix M(q), symmetric, with the armature of the joints where the model includes it.
 
     Parameters
@@ -59,7 +58,7 @@ def mass_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
     return _MASS.evaluate(model, {"q": q}, threads=threads)[0]
 
 
-def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+def bias_force(model: Model, q: ArrayLike, qd: ArrayLike, *, threads: int = 1) -> Array:
     """Return b(q, qd) of M qdd + b = tau: Coriolis, centrifugal and gravity forces, and losses the model includes.
 
     Parameters and errors as `inverse_dynamics`; returns (..., nv) [N m, N].
@@ -68,15 +67,15 @@ def bias_force(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: in
 
 
 @quick_path(_gravity, "q")
-def gravity_force(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def gravity_force(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return the joint forces (..., nv) that hold the robot at rest against gravity at `q` (..., nq) [N m, N]."""
     return _GRAVITY.evaluate(model, {"q": q}, threads=threads)[0]
 
 
 def coriolis_matrix(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
     method: Literal["christoffel", "ploen"] = "christoffel",
     *,
     threads: int = 1,
@@ -127,9 +126,9 @@ def coriolis_matrix(
 
 def coriolis_product(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    reference: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    reference: ArrayLike,
     method: Literal["christoffel", "ploen"] = "christoffel",
     *,
     threads: int = 1,
@@ -177,7 +176,7 @@ def coriolis_product(
     return np.asarray(force + rotor_coriolis(model, *rates))
 
 
-def mass_matrix_rate(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+def mass_matrix_rate(model: Model, q: ArrayLike, qd: ArrayLike, *, threads: int = 1) -> Array:
     """Return dM/dt (..., nv, nv) along the rates `qd`: C + C^T, since dM/dt - 2 C is skew. Ploen (28)."""
     matrix = coriolis_matrix(model, q, qd, threads=threads)
     return np.asarray(matrix + np.swapaxes(matrix, -1, -2))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import InputError, SingularityError
 from ..model import layout
 from ..model.arguments import require_model, validate_model, zero_velocity
@@ -38,7 +37,7 @@ _CENTROIDAL = Algorithm(centroidal_matrix_batch, "6 n")
 
 
 @validate_model
-def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+def body_velocities(model: Model, q: ArrayLike, qd: ArrayLike, *, threads: int = 1) -> Array:
     """Return the twist of every body in its own frame. Kim (37).
 
     Parameters
@@ -66,9 +65,7 @@ def body_velocities(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, thread
 
 
 @validate_model
-def body_accelerations(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, *, threads: int = 1
-) -> Array:
+def body_accelerations(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, threads: int = 1) -> Array:
     """Return dV/dt (..., n_bodies, 6), the component-wise rate of every body's twist in its own frame. Kim (41).
 
     Gravity is no part of it. The ordinary acceleration of the frame's origin, seen from the body, is its linear part
@@ -78,7 +75,7 @@ def body_accelerations(
 
 
 @quick_path(body_sums, "q qd")
-def _sums(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+def _sums(model: Model, q: ArrayLike, qd: ArrayLike, *, threads: int = 1) -> Array:
     require_mass(model)
     return _SUMS.evaluate(model, {"q": q, "qd": qd}, threads=threads)[0]
 
@@ -97,7 +94,7 @@ def total_mass(model: Model) -> float:
 
 
 @quick_path(_center, "q")
-def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def center_of_mass(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return the centre of mass (..., 3) of the bodies that move, in the world frame [m].
 
     Raises
@@ -109,7 +106,7 @@ def center_of_mass(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array
     return _CENTER.evaluate(model, {"q": q}, threads=threads)[0]
 
 
-def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads: int = 1) -> Array:
+def kinetic_energy(model: Model, q: ArrayLike, qd: ArrayLike, *, threads: int = 1) -> Array:
     """Return the kinetic energy (...) [J], qd^T M qd / 2, at `q` (..., nq) and `qd` (..., nv); zero without masses."""
     if type(model) is not Model:  # most often it is: a call would take a twentieth of the kernel's time
         require_model(model)
@@ -120,7 +117,7 @@ def kinetic_energy(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, *, threads
     return _ENERGY.evaluate(model, {"q": q, "qd": qd}, threads=threads)[0][..., 0]
 
 
-def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def potential_energy(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return the potential energy (...) in gravity [J], zero with the centre of mass at the world's origin.
 
     It is -m g . c with the gravity vector g of the model, so it grows upwards for (0, 0, -9.81), and its derivative
@@ -133,8 +130,8 @@ def potential_energy(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Arr
 
 def momentum(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
     about: Literal["world", "com"] = "world",
     *,
     threads: int = 1,
@@ -163,7 +160,7 @@ def momentum(
 
 
 @validate_model
-def centroidal_momentum_matrix(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def centroidal_momentum_matrix(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return A (..., 6, nv) with A qd the momentum about the centre of mass in the world's axes, angular part first.
 
     Raises

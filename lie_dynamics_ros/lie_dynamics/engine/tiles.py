@@ -49,9 +49,8 @@ def mark(marks, k):
 
 
 if COMPILED:
-    from .blocks import load_block, load_part, store_block, store_part
     from .lanes import place_vector_from
-    from .simd import WIDTH, lane_sum, splat
+    from .simd import WIDTH, lane_sum, load_block, load_part, splat, store_block, store_part
 
     assert WIDTH == LANES == 8
 

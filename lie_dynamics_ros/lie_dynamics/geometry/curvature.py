@@ -8,12 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
-from ..dynamics.derivatives.inverse_derivatives import inverse_dynamics_derivatives
+from ..arrays import Array, ArrayLike
+from ..dynamics.derivatives.inverse_derivatives import extend_twice, inverse_dynamics_derivatives
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
-from ..dynamics.derivatives.user_joint_derivatives import extend_twice
 from ..dynamics.inputs import Algorithm, _check_quaternions
 from ..dynamics.kernels.mass_matrix import mass_matrix_batch
 from ..dynamics.mass_matrix import mass_matrix
@@ -32,7 +30,7 @@ _SYMBOLS = Algorithm(_batch, "n n n", extension=extend_twice)
 _empty = np.empty
 
 
-def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def christoffel_symbols(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return the Christoffel symbols of the first kind of the mass matrix, in O(nv^3).
 
     Parameters
@@ -69,7 +67,7 @@ def christoffel_symbols(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> 
     return _SYMBOLS.evaluate(model, {"q": q}, threads=threads)[0]
 
 
-def christoffel_symbols_second_kind(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def christoffel_symbols_second_kind(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return the symbols with the last index raised, Gamma_ij^k = M^kh Gamma_ijh (..., nv, nv, nv).
 
     Geodesics of the mass metric obey qdd_k + Gamma_ij^k qd_i qd_j = 0. Other parameters and errors as
@@ -78,7 +76,7 @@ def christoffel_symbols_second_kind(model: Model, q: npt.ArrayLike, *, threads: 
     return raise_last(model, q, christoffel_symbols(model, q, threads=threads), threads)
 
 
-def christoffel_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def christoffel_derivatives(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return dGamma/dq (..., nv, nv, nv, nv), entry [l, i, j, k] = dGamma_ijk/dq_l, exact. PBP (53)-(57).
 
     Other parameters and errors as `christoffel_symbols`.
@@ -92,7 +90,7 @@ def christoffel_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1)
     return np.ascontiguousarray(0.5 * np.moveaxis(found.dq_dqd, (-2, -1, -4, -3), (-4, -3, -2, -1)))
 
 
-def mass_matrix_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1) -> Array:
+def mass_matrix_derivatives(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
     """Return dM/dq (..., nv, nv, nv), entry [k, i, j] = dM_ij/dq_k = Gamma_kij + Gamma_kji.
 
     Joints of any kind: derivatives are along `Model.integrate`. Parameters and errors as `mass_matrix`.
@@ -108,7 +106,7 @@ def mass_matrix_derivatives(model: Model, q: npt.ArrayLike, *, threads: int = 1)
     return np.asarray(symbols + np.swapaxes(symbols, -1, -2))
 
 
-def cholesky(model: Model, q: npt.ArrayLike, threads: int = 1) -> Array:
+def cholesky(model: Model, q: ArrayLike, threads: int = 1) -> Array:
     """Return L (..., nv, nv) with L L^T = M.
 
     Raises
@@ -126,13 +124,13 @@ def cholesky(model: Model, q: npt.ArrayLike, threads: int = 1) -> Array:
         ) from None
 
 
-def inverse_metric(model: Model, q: npt.ArrayLike, threads: int = 1) -> Array:
+def inverse_metric(model: Model, q: ArrayLike, threads: int = 1) -> Array:
     """Return M^-1 (..., nv, nv); errors as `cholesky`."""
     factor = np.linalg.inv(cholesky(model, q, threads))
     return np.asarray(np.swapaxes(factor, -1, -2) @ factor)
 
 
-def raise_last(model: Model, q: npt.ArrayLike, tensor: Array, threads: int = 1) -> Array:
+def raise_last(model: Model, q: ArrayLike, tensor: Array, threads: int = 1) -> Array:
     """Return a tensor (..., nv, nv, nv) with its last index raised; errors as `cholesky`."""
     matrix = inverse_metric(model, q, threads)
     return np.asarray(tensor @ matrix[..., None, :, :])
@@ -183,7 +181,7 @@ def _gram(bends: Array, metric: Array) -> Array:
 
 
 @validate_model
-def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
+def curvature_tensor(model: Model, q: ArrayLike) -> Array:
     """Return the Riemann curvature of the mass metric, all indices lowered.
 
     Parameters
@@ -236,14 +234,14 @@ def curvature_tensor(model: Model, q: npt.ArrayLike) -> Array:
 
 
 @validate_model
-def ricci_tensor(model: Model, q: npt.ArrayLike) -> Array:
+def ricci_tensor(model: Model, q: ArrayLike) -> Array:
     """Return Ric_jl = M^ik R_ijkl (..., nv, nv), symmetric; errors as `curvature_tensor`."""
     tensor = curvature_tensor(model, q)
     return np.asarray(np.einsum("...ik,...ijkl->...jl", inverse_metric(model, q), tensor))
 
 
 @validate_model
-def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
+def scalar_curvature(model: Model, q: ArrayLike) -> Array:
     """Return M^jl Ric_jl (...) [1/(kg m^2)], twice the sum over the planes of an orthonormal frame.
 
     Errors as `curvature_tensor`.
@@ -252,7 +250,7 @@ def scalar_curvature(model: Model, q: npt.ArrayLike) -> Array:
 
 
 @validate_model
-def sectional_curvature(model: Model, q: npt.ArrayLike, u: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def sectional_curvature(model: Model, q: ArrayLike, u: ArrayLike, v: ArrayLike) -> Array:
     """Return the sectional curvature (...) [1/(kg m^2)] of the planes that rates `u` and `v` (..., nv) span.
 
     Free motions that start side by side in the plane draw together where it is positive and part where it is negative.
@@ -309,7 +307,7 @@ class Flatness:
 
 
 @validate_model
-def is_flat(model: Model, q: npt.ArrayLike | None = None, *, samples: int = 20, seed: int = 0) -> Flatness:
+def is_flat(model: Model, q: ArrayLike | None = None, *, samples: int = 20, seed: int = 0) -> Flatness:
     """Return whether the mass metric is flat: whether coordinates exist in which M is constant and C vanishes.
 
     They exist (locally) exactly where the Riemann curvature vanishes, as Spong (1992) pointed out for robots.

@@ -8,9 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.mass_matrix import coriolis_matrix, mass_matrix
 from ..errors import InputError, LieDynamicsError
@@ -73,7 +72,7 @@ _TOUCH = 1e-6  # a smallest singular value below this part of the time elapsed i
 
 def jacobi_fields(
     model: Model, path: Callable[[float], Sequence[Array]], duration: float
-) -> Callable[[npt.ArrayLike], Array]:
+) -> Callable[[ArrayLike], Array]:
     """Return the function of time that gives the spread (nv, nv, ...) of geodesics that leave one point.
 
     In an orthonormal frame E carried parallel, dE/dt = -M^-1 C E, the spread X obeys Jacobi's equation d2X/dt2 = -K X,
@@ -189,7 +188,7 @@ class Geodesic:
         """Whether no nearby path between the same ends needs less energy."""
         return self.conjugate_time > self.duration
 
-    def at(self, time: npt.ArrayLike) -> tuple[Array, Array]:
+    def at(self, time: ArrayLike) -> tuple[Array, Array]:
         """Return q and qd (..., nv) at times (...) within the motion [s]."""
         t = np.asarray(time, dtype=np.float64)
         if not ((t >= 0.0) & (t <= self.duration)).all():
@@ -209,11 +208,11 @@ def free_acceleration(model: Model) -> Acceleration:
 
 def geodesic(
     model: Model,
-    start: npt.ArrayLike,
-    goal: npt.ArrayLike,
+    start: ArrayLike,
+    goal: ArrayLike,
     *,
     duration: float = 1.0,
-    guess: npt.ArrayLike | None = None,
+    guess: ArrayLike | None = None,
     descent: bool = True,
     tolerance: float = 1e-8,
     max_nodes: int = 5000,

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..dynamics.kinematics import forward_kinematics, frame_pose
 from ..errors import InputError
 from ..files import write_figure
@@ -56,9 +55,9 @@ class CurvatureMap:
 def curvature_map(
     model: Model,
     frame: str | int,
-    x: tuple[int, npt.ArrayLike],
-    y: tuple[int, npt.ArrayLike],
-    q: npt.ArrayLike | None = None,
+    x: tuple[int, ArrayLike],
+    y: tuple[int, ArrayLike],
+    q: ArrayLike | None = None,
 ) -> CurvatureMap:
     """Return the scalar curvature over a grid of two coordinates.
 
@@ -167,7 +166,7 @@ def plot_geodesics(
 def _draw_arm(ax: Any, model: Model, path: Geodesic, frame: str | int, plane: tuple[int, int]) -> None:
     """Draw the bodies' origins and the frame as a chain of lines, at equal steps of time."""
     times = np.linspace(0.0, path.duration, 9)
-    q: npt.NDArray[np.float64] = path.at(times)[0]
+    q: Array = path.at(times)[0]
     points = np.concatenate(
         [forward_kinematics(model, q)[..., :3, 3], frame_pose(model, q, frame)[:, None, :3, 3]], axis=1
     )

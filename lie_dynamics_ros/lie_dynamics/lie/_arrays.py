@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Array, ArrayLike
 from ..errors import InputError
 
 #: Axes that numpy can broadcast.
@@ -45,7 +44,7 @@ def flatten_batch(array: AnyArray) -> AnyArray:
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
 
 
-def as_array(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> AnyArray:
+def as_array(value: ArrayLike, tail: tuple[int, ...], name: str) -> AnyArray:
     """Return `value` as a float64 (or complex128) array of shape (..., *tail) without NaN or infinity.
 
     Raises
@@ -72,12 +71,12 @@ def as_array(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> AnyArray
     return array
 
 
-def as_real(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> npt.NDArray[np.float64]:
+def as_real(value: ArrayLike, tail: tuple[int, ...], name: str) -> Array:
     """Like `as_array`, for functions that are not analytic: refuses complex input."""
     return real_numbers(as_array(value, tail, name), name)
 
 
-def own_real(value: npt.ArrayLike, shape: tuple[int, ...], name: str) -> npt.NDArray[np.float64]:
+def own_real(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     """Return a copy of `value`, read only, of exactly this shape, real and finite; errors as `as_real`."""
     if not (
         type(value) is np.ndarray
@@ -91,7 +90,7 @@ def own_real(value: npt.ArrayLike, shape: tuple[int, ...], name: str) -> npt.NDA
     return own
 
 
-def real_numbers(value: object, name: str) -> npt.NDArray[np.float64]:
+def real_numbers(value: object, name: str) -> Array:
     """Like `as_numbers`, for functions that are not analytic: refuses complex input."""
     array = as_numbers(value, name)
     if array.dtype.kind == "c":
@@ -100,7 +99,7 @@ def real_numbers(value: object, name: str) -> npt.NDArray[np.float64]:
     return array
 
 
-def numbers(value: object) -> npt.NDArray[np.float64]:
+def numbers(value: object) -> Array:
     """Return `value` as a float64 array; a single NaN for what is no array of numbers, so that one check will do."""
     try:
         return np.asarray(value, dtype=np.float64)

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from math import pi
 
 import numpy as np
-import numpy.typing as npt
 
 from ..arrays import AnyArray, Array
 from .kernels.series import SWITCH, factorial_series, slope
@@ -27,7 +26,7 @@ from .kernels.series import SWITCH, factorial_series, slope
 _TERMS = 20
 
 
-def _cotangent_series() -> npt.NDArray[np.float64]:
+def _cotangent_series() -> Array:
     """Coefficients |B_2n| / (2n)! = 2 zeta(2n) / (2 pi)^2n of t^(n-1), n = 1, 2, ...
 
     zeta at even integers by the recurrence (n + 1/2) zeta(2n) = sum_k zeta(2k) zeta(2n - 2k); all terms are positive.
@@ -38,7 +37,7 @@ def _cotangent_series() -> npt.NDArray[np.float64]:
     return np.array([2.0 * zeta[n] / (2.0 * pi) ** (2 * n) for n in range(1, _TERMS + 2)])
 
 
-def _slope(series: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _slope(series: Array) -> Array:
     return np.array(slope(tuple(series.tolist())))
 
 
@@ -73,7 +72,7 @@ def _function(series: Array, closed: Callable[[AnyArray], AnyArray], doc: str) -
     return function
 
 
-def _polynomial(series: npt.NDArray[np.float64], t: AnyArray) -> AnyArray:
+def _polynomial(series: Array, t: AnyArray) -> AnyArray:
     first, *rest = series[::-1].tolist()
     value = np.full_like(t, first)
     for coefficient in rest:

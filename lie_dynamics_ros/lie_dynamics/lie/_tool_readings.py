@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, Mask
 from ..errors import InputError, LieDynamicsError
 from . import se3, so3
 from ._arrays import real_numbers
@@ -37,9 +37,9 @@ class ToolReadings:
 
     @classmethod
     def of(
-        cls, q: Array, poses: npt.ArrayLike | None, positions: npt.ArrayLike | None,
-        distances: tuple[npt.ArrayLike, npt.ArrayLike] | None, noise: Sequence[float],
-        heights: npt.ArrayLike | None = None,
+        cls, q: Array, poses: ArrayLike | None, positions: ArrayLike | None,
+        distances: tuple[ArrayLike, ArrayLike] | None, noise: Sequence[float],
+        heights: ArrayLike | None = None,
     ) -> ToolReadings:  # fmt: skip
         """Return what was measured at the configurations q (k, n); errors as `calibrate_kinematics`."""
         k, none = len(q), np.zeros(0)
@@ -88,7 +88,7 @@ class ToolReadings:
         return rows, np.concatenate([change / turn, dp / shift], axis=1)
 
 
-def shares_of(J: Array) -> tuple[int, npt.NDArray[np.bool_], Array]:
+def shares_of(J: Array) -> tuple[int, Mask, Array]:
     """Return the rank of slopes (m, p), which parameters they do not determine (p,), and a factor of the covariance.
 
     The factor B (rank, p) has B^T B = (J^T J)^+, columns of J being brought to one size.

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, Array, ArrayLike
 from ..errors import InertiaError
 from . import inertial_parameters, se3
 from ._arrays import as_real, own_real
@@ -41,8 +40,8 @@ class SpatialInertia:
     """
 
     mass: float
-    com: npt.NDArray[np.float64]
-    inertia: npt.NDArray[np.float64]
+    com: Array
+    inertia: Array
 
     def __post_init__(self) -> None:
         mass = self.mass if type(self.mass) is float and math.isfinite(self.mass) else float(
@@ -71,7 +70,7 @@ class SpatialInertia:
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @classmethod
-    def from_parameters(cls, parameters: npt.ArrayLike) -> SpatialInertia:
+    def from_parameters(cls, parameters: ArrayLike) -> SpatialInertia:
         """Return the inertia with the ten parameters (10,) of `inertial_parameters`.
 
         Raises
@@ -91,12 +90,12 @@ class SpatialInertia:
         return cls(mass, com, about_origin - mass * _parallel_axis(com))
 
     @classmethod
-    def from_matrix(cls, matrix: npt.ArrayLike) -> SpatialInertia:
+    def from_matrix(cls, matrix: ArrayLike) -> SpatialInertia:
         """Return the inertia whose generalised inertia is `matrix` (6, 6)."""
         return cls.from_parameters(inertial_parameters.from_generalized_inertia(matrix))
 
     @classmethod
-    def from_pseudo_inertia(cls, pseudo: npt.ArrayLike) -> SpatialInertia:
+    def from_pseudo_inertia(cls, pseudo: ArrayLike) -> SpatialInertia:
         """Return the inertia whose pseudo-inertia is `pseudo` (4, 4)."""
         return cls.from_parameters(inertial_parameters.from_pseudo_inertia(pseudo))
 
@@ -113,7 +112,7 @@ class SpatialInertia:
         """Return the pseudo-inertia (4, 4); see `inertial_parameters.pseudo_inertia`."""
         return inertial_parameters.pseudo_inertia(self.parameters())
 
-    def transformed(self, T_ab: npt.ArrayLike) -> SpatialInertia:
+    def transformed(self, T_ab: ArrayLike) -> SpatialInertia:
         """Return this inertia, given in {b}, expressed in {a}: Ad*_{T^-1} I Ad_{T^-1}, T = `T_ab` (4, 4). Kim (21)."""
         R, p = se3.to_parts(se3.check(T_ab, "T_ab"))
         return SpatialInertia(self.mass, R @ self.com + p, R @ self.inertia @ R.T)
@@ -129,11 +128,11 @@ class SpatialInertia:
             inertia = inertia + part.mass * _parallel_axis(part.com - com)
         return SpatialInertia(mass, com, inertia)
 
-    def momentum(self, V: npt.ArrayLike) -> AnyArray:
+    def momentum(self, V: ArrayLike) -> AnyArray:
         """Return the momentum I V (..., 6), angular part first [N m s, N s], at twists `V` (..., 6). Kim (23)."""
         return np.asarray(as_real(V, (6,), "V") @ self.matrix())
 
-    def force(self, V: npt.ArrayLike, dV: npt.ArrayLike) -> AnyArray:
+    def force(self, V: ArrayLike, dV: ArrayLike) -> AnyArray:
         """Return the wrench that a motion takes, I dV - ad*_V I V (..., 6) [N m, N]. Kim (26)-(31).
 
         It is the sum of all moments and forces on a body of twist `V` (..., 6) with the component-wise rate `dV`
@@ -142,7 +141,7 @@ class SpatialInertia:
         momentum = self.momentum(V)
         return np.asarray(self.momentum(dV) - (se3.ad_dual(V) @ momentum[..., None])[..., 0])
 
-    def kinetic_energy(self, V: npt.ArrayLike) -> AnyArray:
+    def kinetic_energy(self, V: ArrayLike) -> AnyArray:
         """Return V^T I V / 2 (...) [J] at twists `V` (..., 6). Kim (15)."""
         return np.asarray(0.5 * (as_real(V, (6,), "V") * self.momentum(V)).sum(axis=-1))
 

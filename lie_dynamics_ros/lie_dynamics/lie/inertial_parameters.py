@@ -9,27 +9,26 @@ The dynamics are linear in them. The other forms are the generalised inertia (..
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, ArrayLike
 from ._arrays import as_array, assemble
 from .so3 import hat
 
 
-def rotational_inertia(parameters: npt.ArrayLike) -> AnyArray:
+def rotational_inertia(parameters: ArrayLike) -> AnyArray:
     """Return the rotational inertia about the body frame's origin (..., 3, 3) [kg m^2]."""
     pi = as_array(parameters, (10,), "parameters")
     return pi[..., [[4, 5, 6], [5, 7, 8], [6, 8, 9]]]
 
 
-def generalized_inertia(parameters: npt.ArrayLike) -> AnyArray:
+def generalized_inertia(parameters: ArrayLike) -> AnyArray:
     """Return the generalised inertia [[I, [h]], [[h]^T, m 1]] (..., 6, 6). Kim (20), (22)."""
     pi = as_array(parameters, (10,), "parameters")
     H = hat(pi[..., 1:4])
     return assemble([[rotational_inertia(pi), H], [-H, pi[..., 0, None, None] * np.eye(3)]])
 
 
-def from_generalized_inertia(matrix: npt.ArrayLike) -> AnyArray:
+def from_generalized_inertia(matrix: ArrayLike) -> AnyArray:
     """Return the parameters (..., 10) of generalised inertias (..., 6, 6); blocks are read, not checked."""
     G = as_array(matrix, (6, 6), "matrix")
     return np.stack(
@@ -49,7 +48,7 @@ def from_generalized_inertia(matrix: npt.ArrayLike) -> AnyArray:
     )
 
 
-def pseudo_inertia(parameters: npt.ArrayLike) -> AnyArray:
+def pseudo_inertia(parameters: ArrayLike) -> AnyArray:
     """Return the pseudo-inertia [[S, h], [h^T, m]] (..., 4, 4) with S = tr(I)/2 1 - I, the second moment of mass.
 
     A distribution of non-negative mass with these parameters exists if and only if it is positive semidefinite.
@@ -61,7 +60,7 @@ def pseudo_inertia(parameters: npt.ArrayLike) -> AnyArray:
     return assemble([[half_trace * np.eye(3) - inertia, h], [np.swapaxes(h, -1, -2), pi[..., 0, None, None]]])
 
 
-def from_pseudo_inertia(pseudo: npt.ArrayLike) -> AnyArray:
+def from_pseudo_inertia(pseudo: ArrayLike) -> AnyArray:
     """Return the parameters (..., 10) of symmetric pseudo-inertias (..., 4, 4); I = tr(S) 1 - S."""
     J = as_array(pseudo, (4, 4), "pseudo")
     xx, yy, zz = J[..., 0, 0], J[..., 1, 1], J[..., 2, 2]

@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, ArrayLike
 from ..errors import GroupError
 from . import _coefficients as coefficient
 from ._arrays import as_array, as_real, matrix_of
@@ -17,7 +16,7 @@ from ._arrays import as_array, as_real, matrix_of
 TOLERANCE = 1e-6
 
 
-def check(q: npt.ArrayLike, name: str = "quaternion", tolerance: float = TOLERANCE) -> AnyArray:
+def check(q: ArrayLike, name: str = "quaternion", tolerance: float = TOLERANCE) -> AnyArray:
     """Return `q` scaled to length 1 exactly.
 
     Parameters
@@ -53,7 +52,7 @@ def check(q: npt.ArrayLike, name: str = "quaternion", tolerance: float = TOLERAN
     return np.asarray(q / length[..., None])
 
 
-def normalize(q: npt.ArrayLike) -> AnyArray:
+def normalize(q: ArrayLike) -> AnyArray:
     """Return `q` (..., 4) scaled to unit length; zero quaternions are refused with a `GroupError`."""
     q = as_real(q, (4,), "quaternion")
     largest = np.abs(q).max(axis=-1, keepdims=True)  # scaled first, so that no square under- or overflows
@@ -63,18 +62,18 @@ def normalize(q: npt.ArrayLike) -> AnyArray:
     return np.asarray(scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True)))
 
 
-def canonical(q: npt.ArrayLike) -> AnyArray:
+def canonical(q: ArrayLike) -> AnyArray:
     """Return the one of q and -q that has w >= 0, shape (..., 4)."""
     q = as_real(q, (4,), "quaternion")
     return np.where(q[..., 3:] < 0.0, -q, q)
 
 
-def conjugate(q: npt.ArrayLike) -> AnyArray:
+def conjugate(q: ArrayLike) -> AnyArray:
     """Return the inverse rotation (-x, -y, -z, w), shape (..., 4)."""
     return np.asarray(as_array(q, (4,), "quaternion") * np.array([-1.0, -1.0, -1.0, 1.0]))
 
 
-def multiply(p: npt.ArrayLike, q: npt.ArrayLike) -> AnyArray:
+def multiply(p: ArrayLike, q: ArrayLike) -> AnyArray:
     """Return the product p q, the rotation `p` after `q`: to_matrix(multiply(p, q)) = to_matrix(p) to_matrix(q)."""
     p, q = as_array(p, (4,), "p"), as_array(q, (4,), "q")
     px, py, pz, pw = (p[..., i] for i in range(4))
@@ -90,7 +89,7 @@ def multiply(p: npt.ArrayLike, q: npt.ArrayLike) -> AnyArray:
     )
 
 
-def to_matrix(q: npt.ArrayLike) -> AnyArray:
+def to_matrix(q: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of unit quaternions (..., 4).
 
     The length is not checked here (see `check`); a quaternion of another length gives a matrix that is no rotation.
@@ -103,7 +102,7 @@ def to_matrix(q: npt.ArrayLike) -> AnyArray:
     return matrix_of(first + second + third, 3)
 
 
-def from_matrix(R: npt.ArrayLike) -> AnyArray:
+def from_matrix(R: ArrayLike) -> AnyArray:
     """Return the unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3); see `so3.check` for checks.
 
     4 q q^T is linear in R; its row with the largest diagonal entry is q times a factor that cannot vanish, so every
@@ -121,7 +120,7 @@ def from_matrix(R: npt.ArrayLike) -> AnyArray:
     return canonical(row / np.sqrt((row * row).sum(axis=-1, keepdims=True)))
 
 
-def exp(phi: npt.ArrayLike) -> AnyArray:
+def exp(phi: ArrayLike) -> AnyArray:
     """Return the unit quaternions (..., 4) of rotation vectors `phi` (..., 3) [rad]. Not reduced to w >= 0."""
     phi = as_array(phi, (3,), "phi")
     quarter = 0.25 * (phi * phi).sum(axis=-1)
@@ -129,7 +128,7 @@ def exp(phi: npt.ArrayLike) -> AnyArray:
     return np.concatenate([vector, np.cos(np.sqrt(quarter))[..., None]], axis=-1)
 
 
-def log(q: npt.ArrayLike) -> AnyArray:
+def log(q: ArrayLike) -> AnyArray:
     """Return the rotation vectors (..., 3) [rad], length at most pi, of unit quaternions `q` (..., 4)."""
     q = canonical(q)
     vector, w = q[..., :3], q[..., 3]
@@ -138,7 +137,7 @@ def log(q: npt.ArrayLike) -> AnyArray:
     return np.asarray((2.0 * np.where(sine == 0.0, 1.0, np.arctan2(sine, w) / safe))[..., None] * vector)
 
 
-def slerp(q0: npt.ArrayLike, q1: npt.ArrayLike, s: npt.ArrayLike) -> AnyArray:
+def slerp(q0: ArrayLike, q1: ArrayLike, s: ArrayLike) -> AnyArray:
     """Interpolate at constant angular velocity along the shorter arc from `q0` (s = 0) to `q1` (s = 1).
 
     Parameters

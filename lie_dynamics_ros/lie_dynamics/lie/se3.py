@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, ArrayLike
 from ..errors import GroupError, InputError
 from . import quaternion, so3
 from ._arrays import as_array, as_real, assemble
@@ -19,7 +18,7 @@ from ._arrays import as_array, as_real, assemble
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 
-def from_parts(R: npt.ArrayLike, p: npt.ArrayLike) -> AnyArray:
+def from_parts(R: ArrayLike, p: ArrayLike) -> AnyArray:
     """Return T = [[R, p], [0, 1]] (..., 4, 4) of rotations `R` (..., 3, 3) and positions `p` (..., 3) [m]. Kim (3).
 
     R is taken as it is; see `check`.
@@ -33,24 +32,24 @@ def from_parts(R: npt.ArrayLike, p: npt.ArrayLike) -> AnyArray:
     return T
 
 
-def to_parts(T: npt.ArrayLike) -> tuple[AnyArray, AnyArray]:
+def to_parts(T: ArrayLike) -> tuple[AnyArray, AnyArray]:
     """Return the rotations (..., 3, 3) and positions (..., 3) [m] of `T` (..., 4, 4)."""
     T = as_array(T, (4, 4), "T")
     return T[..., :3, :3], T[..., :3, 3]
 
 
-def from_position_quaternion(p: npt.ArrayLike, q: npt.ArrayLike) -> AnyArray:
+def from_position_quaternion(p: ArrayLike, q: ArrayLike) -> AnyArray:
     """Return T (..., 4, 4) of positions `p` (..., 3) [m] and unit quaternions `q` (x, y, z, w) (..., 4), checked."""
     return from_parts(so3.from_quaternion(q), p)
 
 
-def to_position_quaternion(T: npt.ArrayLike) -> tuple[AnyArray, AnyArray]:
+def to_position_quaternion(T: ArrayLike) -> tuple[AnyArray, AnyArray]:
     """Return positions (..., 3) [m] and unit quaternions (x, y, z, w), w >= 0, (..., 4) of `T` (..., 4, 4), checked."""
     R, p = to_parts(check(T))
     return p, quaternion.from_matrix(R)
 
 
-def check(T: npt.ArrayLike, name: str = "T", tolerance: float = so3.TOLERANCE) -> AnyArray:
+def check(T: ArrayLike, name: str = "T", tolerance: float = so3.TOLERANCE) -> AnyArray:
     """Return `T` (..., 4, 4) as an array if every matrix is a rigid motion.
 
     Raises
@@ -85,7 +84,7 @@ def _is_rigid(T: list[list[float]], tolerance: float) -> bool:
     )
 
 
-def hat(V: npt.ArrayLike) -> AnyArray:
+def hat(V: ArrayLike) -> AnyArray:
     """Return [[ [w], v ], [0, 0]] (..., 4, 4) of twists `V` = (w, v) (..., 6). Kim (5)."""
     V = as_array(V, (6,), "V")
     X = np.zeros((*V.shape[:-1], 4, 4), dtype=V.dtype)
@@ -94,7 +93,7 @@ def hat(V: npt.ArrayLike) -> AnyArray:
     return X
 
 
-def vee(X: npt.ArrayLike) -> AnyArray:
+def vee(X: ArrayLike) -> AnyArray:
     """Return the twists (..., 6) of elements `X` (..., 4, 4) of se(3); the inverse of `hat`."""
     X = as_array(X, (4, 4), "X")
     if np.abs(X[..., 3, :]).max(initial=0.0) > 0.0:
@@ -102,14 +101,14 @@ def vee(X: npt.ArrayLike) -> AnyArray:
     return np.concatenate([so3.vee(X[..., :3, :3]), X[..., :3, 3]], axis=-1)
 
 
-def exp(V: npt.ArrayLike) -> AnyArray:
+def exp(V: ArrayLike) -> AnyArray:
     """Return exp([V]) (..., 4, 4): R = exp([w]), p = J_l(w) v."""
     V = as_array(V, (6,), "V")
     w, v = V[..., :3], V[..., 3:]
     return from_parts(so3.exp(w), _apply(so3.left_jacobian(w), v))
 
 
-def log(T: npt.ArrayLike) -> AnyArray:
+def log(T: ArrayLike) -> AnyArray:
     """Return the twists (..., 6), rotation at most pi, whose exponential is `T` (..., 4, 4).
 
     Raises
@@ -120,14 +119,14 @@ def log(T: npt.ArrayLike) -> AnyArray:
     return _log(check(T))
 
 
-def inverse(T: npt.ArrayLike) -> AnyArray:
+def inverse(T: ArrayLike) -> AnyArray:
     """Return T^-1 = [[R^T, -R^T p], [0, 1]] (..., 4, 4). Kim (4)."""
     R, p = to_parts(T)
     Rt = np.swapaxes(R, -1, -2)
     return from_parts(Rt, -_apply(Rt, p))
 
 
-def compose(*T: npt.ArrayLike) -> AnyArray:
+def compose(*T: ArrayLike) -> AnyArray:
     """Return the product of one or more rigid motions: compose(T_ab, T_bc) = T_ac, shape (..., 4, 4)."""
     product: AnyArray = np.eye(4)
     for factor in T:
@@ -135,18 +134,18 @@ def compose(*T: npt.ArrayLike) -> AnyArray:
     return product
 
 
-def Ad(T: npt.ArrayLike) -> AnyArray:
+def Ad(T: ArrayLike) -> AnyArray:
     """Return Ad_T = [[R, 0], [[p] R, R]] (..., 6, 6): twists of {b} to {a} for T = T_ab. Kim (7)."""
     R, p = to_parts(T)
     return assemble([[R, np.zeros((3, 3))], [so3.hat(p) @ R, R]])
 
 
-def Ad_dual(T: npt.ArrayLike) -> AnyArray:
+def Ad_dual(T: ArrayLike) -> AnyArray:
     """Return Ad*_T = Ad_T^T (..., 6, 6): wrenches of {a} to {b} for T = T_ab. Kim (8), (13)."""
     return np.swapaxes(Ad(T), -1, -2)
 
 
-def ad(V: npt.ArrayLike) -> AnyArray:
+def ad(V: ArrayLike) -> AnyArray:
     """Return ad_V = [[[w], 0], [[v], [w]]] (..., 6, 6), the Lie bracket with `V` = (w, v) (..., 6). Kim (27)."""
     V = as_array(V, (6,), "V")
     out = np.zeros((*V.shape[:-1], 6, 6), V.dtype)
@@ -155,12 +154,12 @@ def ad(V: npt.ArrayLike) -> AnyArray:
     return out
 
 
-def ad_dual(V: npt.ArrayLike) -> AnyArray:
+def ad_dual(V: ArrayLike) -> AnyArray:
     """Return ad*_V = ad_V^T (..., 6, 6). Kim (29)."""
     return np.swapaxes(ad(V), -1, -2)
 
 
-def left_jacobian(V: npt.ArrayLike) -> AnyArray:
+def left_jacobian(V: ArrayLike) -> AnyArray:
     """Return J_l (..., 6, 6) with exp(V + e) = exp(J_l(V) e) exp(V) to first order in e.
 
     J_l = sum ad_V^k / (k+1)!. ad_V is block triangular with [v] below the diagonal, which makes the lower left block
@@ -172,7 +171,7 @@ def left_jacobian(V: npt.ArrayLike) -> AnyArray:
     return assemble([[J, np.zeros((3, 3))], [so3.left_jacobian_derivative(w, v), J]])
 
 
-def left_jacobian_inverse(V: npt.ArrayLike) -> AnyArray:
+def left_jacobian_inverse(V: ArrayLike) -> AnyArray:
     """Return the inverse of `left_jacobian`, shape (..., 6, 6); it exists for rotations below 2 pi."""
     V = as_array(V, (6,), "V")
     w, v = V[..., :3], V[..., 3:]
@@ -180,23 +179,23 @@ def left_jacobian_inverse(V: npt.ArrayLike) -> AnyArray:
     return assemble([[J, np.zeros((3, 3))], [so3.left_jacobian_inverse_derivative(w, v), J]])
 
 
-def right_jacobian(V: npt.ArrayLike) -> AnyArray:
+def right_jacobian(V: ArrayLike) -> AnyArray:
     """Return J_r (..., 6, 6) with exp(V + e) = exp(V) exp(J_r(V) e) to first order; J_r(V) = J_l(-V)."""
     return left_jacobian(-as_array(V, (6,), "V"))
 
 
-def right_jacobian_inverse(V: npt.ArrayLike) -> AnyArray:
+def right_jacobian_inverse(V: ArrayLike) -> AnyArray:
     """Return the inverse of `right_jacobian`, shape (..., 6, 6)."""
     return left_jacobian_inverse(-as_array(V, (6,), "V"))
 
 
-def transform_points(T: npt.ArrayLike, points: npt.ArrayLike) -> AnyArray:
+def transform_points(T: ArrayLike, points: ArrayLike) -> AnyArray:
     """Return R x + p (..., 3) [m] for `T` (..., 4, 4) and points (..., 3); for one T and n points pass (n, 3)."""
     R, p = to_parts(T)
     return np.asarray(_apply(R, as_array(points, (3,), "points")) + p)
 
 
-def transform_twist(T: npt.ArrayLike, V: npt.ArrayLike) -> AnyArray:
+def transform_twist(T: ArrayLike, V: ArrayLike) -> AnyArray:
     """Return Ad_T V (..., 6): a twist given in {b} as seen from {a}, for T = T_ab. Kim (11)."""
     R, p = to_parts(T)
     V = as_array(V, (6,), "V")
@@ -204,7 +203,7 @@ def transform_twist(T: npt.ArrayLike, V: npt.ArrayLike) -> AnyArray:
     return np.concatenate([w, v + np.cross(np.broadcast_to(p, w.shape), w)], axis=-1)
 
 
-def transform_wrench(T: npt.ArrayLike, F: npt.ArrayLike) -> AnyArray:
+def transform_wrench(T: ArrayLike, F: ArrayLike) -> AnyArray:
     """Return Ad*_{T^-1} F (..., 6): a wrench given in {b} as seen from {a}, for T = T_ab. Kim (13)."""
     R, p = to_parts(T)
     F = as_array(F, (6,), "F")
@@ -212,7 +211,7 @@ def transform_wrench(T: npt.ArrayLike, F: npt.ArrayLike) -> AnyArray:
     return np.concatenate([m + np.cross(np.broadcast_to(p, f.shape), f), f], axis=-1)
 
 
-def interpolate(T0: npt.ArrayLike, T1: npt.ArrayLike, s: npt.ArrayLike) -> AnyArray:
+def interpolate(T0: ArrayLike, T1: ArrayLike, s: ArrayLike) -> AnyArray:
     """Return T0 exp(s log(T0^-1 T1)) (..., 4, 4): the screw motion from `T0` (s = 0) to `T1` (s = 1), `s` (...)."""
     T0, T1 = check(T0, "T0"), check(T1, "T1")
     return np.asarray(T0 @ exp(as_real(s, (), "s")[..., None] * _log(inverse(T0) @ T1)))

@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, ArrayLike, Mask
 from ..errors import GroupError, InputError, SingularityError
 from . import _coefficients as coefficient
 from . import quaternion
 from ._arrays import as_array, as_real, matrix_of
 
 
-def hat(w: npt.ArrayLike) -> AnyArray:
+def hat(w: ArrayLike) -> AnyArray:
     """Return [w] (..., 3, 3), the skew matrix with [w] x = w cross x, of vectors `w` (..., 3)."""
     w = as_array(w, (3,), "w")
     W = np.zeros((*w.shape, 3), dtype=w.dtype)
@@ -28,7 +27,7 @@ def hat(w: npt.ArrayLike) -> AnyArray:
     return W - np.swapaxes(W, -1, -2)
 
 
-def vee(W: npt.ArrayLike) -> AnyArray:
+def vee(W: ArrayLike) -> AnyArray:
     """Return the vectors (..., 3) of skew matrices `W` (..., 3, 3); the inverse of `hat`.
 
     Raises
@@ -77,14 +76,14 @@ def polynomial_derivative(
 # Left and right Jacobians of the exponential of SO(3), their inverses and derivatives.
 
 
-def left_jacobian(phi: npt.ArrayLike) -> AnyArray:
+def left_jacobian(phi: ArrayLike) -> AnyArray:
     """Return J_l (..., 3, 3) with exp(phi + e) = exp(J_l(phi) e) exp(phi) to first order in e."""
     phi = as_array(phi, (3,), "phi")
     t = (phi * phi).sum(axis=-1)
     return polynomial(coefficient.b(t), coefficient.c(t), phi)
 
 
-def left_jacobian_inverse(phi: npt.ArrayLike) -> AnyArray:
+def left_jacobian_inverse(phi: ArrayLike) -> AnyArray:
     """Return the inverse of `left_jacobian`, shape (..., 3, 3); it exists for angles below 2 pi.
 
     Raises
@@ -98,7 +97,7 @@ def left_jacobian_inverse(phi: npt.ArrayLike) -> AnyArray:
     return polynomial(-0.5, coefficient.d(t), phi)
 
 
-def left_jacobian_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArray:
+def left_jacobian_derivative(phi: ArrayLike, dphi: ArrayLike) -> AnyArray:
     """Return the derivative (..., 3, 3) of `left_jacobian` at `phi` (..., 3) along `dphi` (..., 3).
 
     With the rate of phi for `dphi` this is the time derivative. It is also a block of the Jacobian of SE(3).
@@ -108,7 +107,7 @@ def left_jacobian_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArra
     return polynomial_derivative(coefficient.b(t), coefficient.c(t), coefficient.db(t), coefficient.dc(t), phi, dphi)
 
 
-def left_jacobian_inverse_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArray:
+def left_jacobian_inverse_derivative(phi: ArrayLike, dphi: ArrayLike) -> AnyArray:
     """Return the derivative (..., 3, 3) of `left_jacobian_inverse` at `phi` (..., 3) along `dphi` (..., 3)."""
     phi, dphi = as_array(phi, (3,), "phi"), as_array(dphi, (3,), "dphi")
     t = (phi * phi).sum(axis=-1)
@@ -116,22 +115,22 @@ def left_jacobian_inverse_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) ->
     return polynomial_derivative(-0.5, coefficient.d(t), 0.0, coefficient.dd(t), phi, dphi)
 
 
-def right_jacobian(phi: npt.ArrayLike) -> AnyArray:
+def right_jacobian(phi: ArrayLike) -> AnyArray:
     """Return J_r (..., 3, 3) with exp(phi + e) = exp(phi) exp(J_r(phi) e) to first order; J_r(phi) = J_l(-phi)."""
     return left_jacobian(-as_array(phi, (3,), "phi"))
 
 
-def right_jacobian_inverse(phi: npt.ArrayLike) -> AnyArray:
+def right_jacobian_inverse(phi: ArrayLike) -> AnyArray:
     """Return the inverse of `right_jacobian`, shape (..., 3, 3)."""
     return left_jacobian_inverse(-as_array(phi, (3,), "phi"))
 
 
-def right_jacobian_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArray:
+def right_jacobian_derivative(phi: ArrayLike, dphi: ArrayLike) -> AnyArray:
     """Return the derivative (..., 3, 3) of `right_jacobian` at `phi` (..., 3) along `dphi` (..., 3)."""
     return left_jacobian_derivative(-as_array(phi, (3,), "phi"), -as_array(dphi, (3,), "dphi"))
 
 
-def right_jacobian_inverse_derivative(phi: npt.ArrayLike, dphi: npt.ArrayLike) -> AnyArray:
+def right_jacobian_inverse_derivative(phi: ArrayLike, dphi: ArrayLike) -> AnyArray:
     """Return the derivative (..., 3, 3) of `right_jacobian_inverse` at `phi` (..., 3) along `dphi` (..., 3)."""
     return left_jacobian_inverse_derivative(-as_array(phi, (3,), "phi"), -as_array(dphi, (3,), "dphi"))
 
@@ -153,7 +152,7 @@ def _refuse_whole_turns(t: AnyArray) -> None:
 # Fixed-axis roll, pitch, yaw as URDF defines them: R = Rz(yaw) Ry(pitch) Rx(roll).
 
 
-def from_rpy(rpy: npt.ArrayLike) -> AnyArray:
+def from_rpy(rpy: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of (roll, pitch, yaw), shape (..., 3) [rad]."""
     rpy = as_array(rpy, (3,), "rpy")
     if rpy.ndim == 1 and rpy.dtype == np.float64:  # one alone: plain numbers take a third of the time of arrays
@@ -176,7 +175,7 @@ def rows_of_rpy(roll: float, pitch: float, yaw: float) -> tuple[list[float], lis
     )
 
 
-def to_rpy(R: npt.ArrayLike) -> AnyArray:
+def to_rpy(R: ArrayLike) -> AnyArray:
     """Return (roll, pitch, yaw), shape (..., 3) [rad], of rotation matrices (..., 3, 3), pitch in [-pi/2, pi/2].
 
     At pitch = +-pi/2 only the sum or difference of roll and yaw is determined: yaw = 0 is chosen there. Roll is read
@@ -217,14 +216,14 @@ __all__ = [
 TOLERANCE = 1e-6
 
 
-def is_rotation(R: npt.ArrayLike, tolerance: float = TOLERANCE) -> npt.NDArray[np.bool_]:
+def is_rotation(R: ArrayLike, tolerance: float = TOLERANCE) -> Mask:
     """Tell, for each matrix of `R` (..., 3, 3), whether R^T R = 1 within `tolerance` and det R > 0."""
     R = as_real(R, (3, 3), "R")
     off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-2, -1))
     return np.asarray((off <= tolerance) & (np.linalg.det(R) > 0.0))
 
 
-def check(R: npt.ArrayLike, name: str = "R", tolerance: float = TOLERANCE) -> AnyArray:
+def check(R: ArrayLike, name: str = "R", tolerance: float = TOLERANCE) -> AnyArray:
     """Return `R` (..., 3, 3) as an array if every matrix is a rotation.
 
     Raises
@@ -250,7 +249,7 @@ def check(R: npt.ArrayLike, name: str = "R", tolerance: float = TOLERANCE) -> An
     return R
 
 
-def nearest(M: npt.ArrayLike) -> AnyArray:
+def nearest(M: ArrayLike) -> AnyArray:
     """Return the rotations (..., 3, 3) nearest to matrices `M` in the Frobenius norm.
 
     Raises
@@ -271,14 +270,14 @@ def nearest(M: npt.ArrayLike) -> AnyArray:
     return np.asarray((u * s[..., None, :]) @ vt)
 
 
-def exp(phi: npt.ArrayLike) -> AnyArray:
+def exp(phi: ArrayLike) -> AnyArray:
     """Return the rotations exp([phi]) (..., 3, 3) of rotation vectors `phi` (..., 3) [rad]."""
     phi = as_array(phi, (3,), "phi")
     t = (phi * phi).sum(axis=-1)
     return polynomial(coefficient.a(t), coefficient.b(t), phi)
 
 
-def log(R: npt.ArrayLike) -> AnyArray:
+def log(R: ArrayLike) -> AnyArray:
     """Return the rotation vectors (..., 3) [rad], length at most pi, of rotations `R` (..., 3, 3).
 
     At angle pi, where the axis is known up to sign, the one with its largest component positive is returned.
@@ -291,17 +290,17 @@ def log(R: npt.ArrayLike) -> AnyArray:
     return quaternion.log(quaternion.from_matrix(check(R)))
 
 
-def from_quaternion(q: npt.ArrayLike, tolerance: float = quaternion.TOLERANCE) -> AnyArray:
+def from_quaternion(q: ArrayLike, tolerance: float = quaternion.TOLERANCE) -> AnyArray:
     """Return the rotations (..., 3, 3) of quaternions (x, y, z, w) (..., 4); refuses any that is not of unit length."""
     return quaternion.to_matrix(quaternion.check(q, tolerance=tolerance))
 
 
-def to_quaternion(R: npt.ArrayLike) -> AnyArray:
+def to_quaternion(R: ArrayLike) -> AnyArray:
     """Return the unit quaternions (x, y, z, w), w >= 0, shape (..., 4), of rotations (..., 3, 3); R is checked."""
     return quaternion.from_matrix(check(R))
 
 
-def interpolate(R0: npt.ArrayLike, R1: npt.ArrayLike, s: npt.ArrayLike) -> AnyArray:
+def interpolate(R0: ArrayLike, R1: ArrayLike, s: ArrayLike) -> AnyArray:
     """Return the rotations at `s` (...) of the geodesic from `R0` (s = 0) to `R1` (s = 1), the shorter way round."""
     R0, R1 = check(R0, "R0"), check(R1, "R1")
     step = quaternion.log(quaternion.from_matrix(np.swapaxes(R0, -1, -2) @ R1))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from . import joint_types
-from .builder import ModelBuilder
-from .model import Model
+from .model import Model, ModelBuilder
 from .structure import BodySpring, TorsionSpring
 
 __all__ = ["BodySpring", "Model", "ModelBuilder", "TorsionSpring", "joint_types"]

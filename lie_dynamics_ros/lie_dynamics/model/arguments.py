@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import Parameter, signature
 from typing import Any, TypeVar, cast
 
-import numpy as np
-import numpy.typing as npt
-
+from ..arrays import Array
 from ..errors import DescriptionError, InputError
 from .model import Model
 
@@ -22,7 +19,7 @@ def require_model(model: object) -> None:
         raise InputError(f"model: a Model is expected, got {model!r}", name="model", value=model, expected="a Model")
 
 
-def zero_velocity(model: Model) -> npt.NDArray[np.float64]:
+def zero_velocity(model: Model) -> Array:
     """Return the model's rates at rest; raises InputError for anything but a Model."""
     try:
         return model.zero_velocity
@@ -40,31 +37,6 @@ def validate_model(function: F) -> F:
         return function(model, *args, **options)
 
     return cast(F, call)
-
-
-def shared_options(reader: Callable[..., Any]) -> Callable[[F], F]:
-    """Let the last `**options` of a function be the keyword-only arguments of `reader`, which several functions share.
-
-    The function passes them on. Others are refused as Python refuses them, and help shows them as if written out.
-    """
-
-    def decorate(function: F) -> F:
-        whole = signature(function)
-        own = [p for p in whole.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        shared = [p for p in signature(reader).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
-        known = {p.name for p in (*own, *shared)}
-
-        @wraps(function)
-        def call(*args: Any, **options: Any) -> Any:
-            for name in options:
-                if name not in known:
-                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-            return function(*args, **options)
-
-        call.__signature__ = whole.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
-        return cast(F, call)
-
-    return decorate
 
 
 def require_coordinates(model: Model, what: str) -> None:

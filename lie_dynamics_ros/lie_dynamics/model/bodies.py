@@ -8,9 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import DescriptionError
 from ..lie import SpatialInertia, se3
 from ..lie._arrays import numbers
@@ -68,11 +67,11 @@ class BodyTree:
         name: str,
         parent: str | None = None,
         joint: JointType | None = None,
-        placement: npt.ArrayLike | None = None,
+        placement: ArrayLike | None = None,
         inertia: SpatialInertia | None = None,
         joint_name: str | None = None,
         mimic: tuple[str, float, float] | None = None,
-        **limits: npt.ArrayLike,
+        **limits: ArrayLike,
     ) -> Self:
         """Add a body and the joint that carries it.
 
@@ -189,7 +188,7 @@ def _no_limits(nq: int, nv: int) -> dict[str, Array]:
     return found
 
 
-def _read_limits(name: str, joint: JointType, given: dict[str, npt.ArrayLike]) -> dict[str, Array]:
+def _read_limits(name: str, joint: JointType, given: dict[str, ArrayLike]) -> dict[str, Array]:
     unknown = set(given) - set(_LIMITS)
     if unknown:
         raise DescriptionError(
@@ -277,9 +276,9 @@ def _joint_type(joint: JointDescription) -> JointType:
     return {"fixed": joint_types.fixed, "spherical": joint_types.spherical, "floating": joint_types.free}[joint.kind]()
 
 
-def _limits(joint: JointDescription, kind: JointType) -> dict[str, npt.ArrayLike]:
+def _limits(joint: JointDescription, kind: JointType) -> dict[str, ArrayLike]:
     given = {attribute.removesuffix("_limit"): getattr(joint, attribute) for attribute in RATE_LIMITS}
-    limits: dict[str, npt.ArrayLike] = {key: value for key, value in given.items() if value != math.inf}
+    limits: dict[str, ArrayLike] = {key: value for key, value in given.items() if value != math.inf}
     limits |= {key: value for key in ("damping", "friction", "armature") if (value := getattr(joint, key))}
     if kind.nq == kind.nv:  # a quaternion has no limits
         limits |= {"lower": joint.lower, "upper": joint.upper}

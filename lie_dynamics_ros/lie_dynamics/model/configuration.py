@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import AnyArray, Array, ArrayLike
 from ..errors import InputError
 from ..lie import quaternion, se3
 from ..lie._arrays import as_numbers
@@ -51,14 +50,14 @@ def random(model: ModelData, rng: np.random.Generator | int) -> Array:
     return q
 
 
-def checked(value: npt.ArrayLike, size: int, name: str, model: ModelData) -> Array:
+def checked(value: ArrayLike, size: int, name: str, model: ModelData) -> Array:
     """Return `value` as a finite array (..., size), or raise an InputError that names the coordinate."""
     array = shaped(value, size, name, model)
     require_finite(array, name, model)
     return array
 
 
-def shaped(value: npt.ArrayLike, size: int, name: str, model: ModelData) -> Array:
+def shaped(value: ArrayLike, size: int, name: str, model: ModelData) -> Array:
     """Return `value` as an array (..., size) of numbers, or raise an InputError.
 
     A table with named columns, such as a DataFrame, is taken by the names of the joints, in any order, further columns
@@ -77,7 +76,7 @@ def shaped(value: npt.ArrayLike, size: int, name: str, model: ModelData) -> Arra
     return array
 
 
-def by_name(value: npt.ArrayLike, size: int, name: str, model: ModelData) -> npt.ArrayLike:
+def by_name(value: ArrayLike, size: int, name: str, model: ModelData) -> ArrayLike:
     """Return the columns of the joints of a table whose columns have names, see `shaped`; anything else as it is."""
     columns = getattr(value, "columns", None)
     if columns is None or not any(isinstance(label, str) for label in columns):
@@ -98,7 +97,7 @@ def by_name(value: npt.ArrayLike, size: int, name: str, model: ModelData) -> npt
     return table[..., [labels.index(joint) for joint in names]]
 
 
-def rates(value: npt.ArrayLike, name: str, model: Any) -> Array:
+def rates(value: ArrayLike, name: str, model: Any) -> Array:
     """Return rates, accelerations or forces (..., nv) as an array, a table by its names; no other checks."""
     return np.asarray(value if type(value) is np.ndarray else by_name(value, model.nv, name, model), np.float64)
 
@@ -139,11 +138,11 @@ def _common_batch(**arrays: Array) -> tuple[int, ...]:
         raise InputError(f"batch dimensions do not fit each other: {listed}") from None
 
 
-def integrate(model: ModelData, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def integrate(model: ModelData, q: ArrayLike, v: ArrayLike) -> Array:
     """See `Model.integrate`."""
     q, v = checked(q, model.nq, "q", model), checked(v, model.nv, "v", model)
     batch = _common_batch(q=q, v=v)
-    result: npt.NDArray[Any] = np.broadcast_to(q, (*batch, model.nq)).astype(np.result_type(q, v))
+    result: AnyArray = np.broadcast_to(q, (*batch, model.nq)).astype(np.result_type(q, v))
     result[..., model.vector_q] += v[..., model.vector_v]
     for joint in _manifold_joints(model):
         a, x = q[..., joint.q_slice], v[..., joint.v_slice]
@@ -163,11 +162,11 @@ def _product(a: Array, x: Array) -> Array:
     return quaternion.normalize(quaternion.multiply(a, quaternion.exp(x)))
 
 
-def difference(model: ModelData, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+def difference(model: ModelData, q0: ArrayLike, q1: ArrayLike) -> Array:
     """See `Model.difference`."""
     q0, q1 = checked(q0, model.nq, "q0", model), checked(q1, model.nq, "q1", model)
     batch = _common_batch(q0=q0, q1=q1)
-    v: npt.NDArray[Any] = np.empty((*batch, model.nv), np.result_type(q0, q1))
+    v: AnyArray = np.empty((*batch, model.nv), np.result_type(q0, q1))
     v[..., model.vector_v] = q1[..., model.vector_q] - q0[..., model.vector_q]
     for joint in _manifold_joints(model):
         a, b = q0[..., joint.q_slice], q1[..., joint.q_slice]

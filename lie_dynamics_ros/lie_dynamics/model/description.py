@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import DescriptionError, InputError
 from ..lie import SpatialInertia, so3
 from ..lie._arrays import number_of, own_real
@@ -95,8 +95,8 @@ class JointDescription:
     kind: str
     parent: str
     child: str
-    placement: npt.NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
-    axis: npt.NDArray[np.float64] = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    placement: Array = field(default_factory=lambda: np.eye(4))
+    axis: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     lower: float = -np.inf
     upper: float = np.inf
     velocity_limit: float = np.inf
@@ -106,7 +106,7 @@ class JointDescription:
     armature: float = 0.0
     mimic: Mimic | None = None
     pitch: float = 0.0
-    second_axis: npt.NDArray[np.float64] | None = None
+    second_axis: Array | None = None
     acceleration_limit: float = np.inf
     deceleration_limit: float = np.inf
     jerk_limit: float = np.inf
@@ -251,7 +251,7 @@ def _carriers(description: RobotDescription, link: str) -> set[str]:
 
 
 def _fixed(joint: JointDescription, position: float) -> JointDescription:
-    motion: npt.NDArray[np.float64] = np.eye(4)
+    motion: Array = np.eye(4)
     if joint.kind in ("revolute", "continuous", "helical"):
         motion[:3, :3] = so3.exp(position * joint.axis)
     if joint.kind == "prismatic":

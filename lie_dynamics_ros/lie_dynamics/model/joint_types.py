@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import DescriptionError
 from ..lie._arrays import numbers
 
@@ -44,9 +43,9 @@ class CustomMotion:
         dS/dt (6, n) for q (n,) and qd (n,).
     """
 
-    transform: Callable[[Array], npt.ArrayLike]
-    subspace: Callable[[Array], npt.ArrayLike]
-    subspace_rate: Callable[[Array, Array], npt.ArrayLike]
+    transform: Callable[[Array], ArrayLike]
+    subspace: Callable[[Array], ArrayLike]
+    subspace_rate: Callable[[Array, Array], ArrayLike]
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class JointType:
     custom: CustomMotion | None = None
 
 
-def _unit(axis: npt.ArrayLike, kind: str) -> tuple[float, float, float]:
+def _unit(axis: ArrayLike, kind: str) -> tuple[float, float, float]:
     vector = numbers(axis)
     x, y, z = vector.tolist() if vector.shape == (3,) else (math.nan,) * 3
     norm = math.sqrt(x * x + y * y + z * z)
@@ -73,11 +72,11 @@ def _unit(axis: npt.ArrayLike, kind: str) -> tuple[float, float, float]:
     return x / norm, y / norm, z / norm
 
 
-def _rotation(axis: npt.ArrayLike, kind: str) -> Step:
+def _rotation(axis: ArrayLike, kind: str) -> Step:
     return Step(_unit(axis, kind), 1.0, 0.0)
 
 
-def _translation(axis: npt.ArrayLike, kind: str) -> Step:
+def _translation(axis: ArrayLike, kind: str) -> Step:
     return Step(_unit(axis, kind), 0.0, 1.0)
 
 
@@ -85,34 +84,34 @@ def _of_steps(kind: str, *steps: Step) -> JointType:
     return JointType(kind, steps, len(steps), len(steps))
 
 
-def revolute(axis: npt.ArrayLike = Z) -> JointType:
+def revolute(axis: ArrayLike = Z) -> JointType:
     """Rotation [rad] about an axis."""
     return _of_steps("revolute", _rotation(axis, "revolute"))
 
 
-def continuous(axis: npt.ArrayLike = Z) -> JointType:
+def continuous(axis: ArrayLike = Z) -> JointType:
     """Rotation [rad] about an axis, without limits."""
     return _of_steps("continuous", _rotation(axis, "continuous"))
 
 
-def prismatic(axis: npt.ArrayLike = Z) -> JointType:
+def prismatic(axis: ArrayLike = Z) -> JointType:
     """Translate [m] along an axis."""
     return _of_steps("prismatic", _translation(axis, "prismatic"))
 
 
-def helical(axis: npt.ArrayLike = Z, pitch: float = 0.0) -> JointType:
+def helical(axis: ArrayLike = Z, pitch: float = 0.0) -> JointType:
     """Rotation [rad] about an axis with a translation of `pitch` [m/rad] along it."""
     if not np.isfinite(pitch):
         raise DescriptionError(f"helical joint: a finite pitch is expected, got {pitch}", value=pitch)
     return _of_steps("helical", Step(_unit(axis, "helical"), 1.0, float(pitch)))
 
 
-def cylindrical(axis: npt.ArrayLike = Z) -> JointType:
+def cylindrical(axis: ArrayLike = Z) -> JointType:
     """Rotation [rad] about an axis, then translation [m] along it: q = (angle, displacement)."""
     return _of_steps("cylindrical", _rotation(axis, "cylindrical"), _translation(axis, "cylindrical"))
 
 
-def universal(first: npt.ArrayLike = X, second: npt.ArrayLike = Y) -> JointType:
+def universal(first: ArrayLike = X, second: ArrayLike = Y) -> JointType:
     """Rotation [rad] about an axis fixed in the parent, then about one carried by the first."""
     joint = _of_steps("universal", _rotation(first, "universal"), _rotation(second, "universal"))
     if abs(np.dot(joint.steps[0].axis, joint.steps[1].axis)) > 1.0 - 1e-12:
@@ -122,7 +121,7 @@ def universal(first: npt.ArrayLike = X, second: npt.ArrayLike = Y) -> JointType:
     return joint
 
 
-def planar(normal: npt.ArrayLike = Z) -> JointType:
+def planar(normal: ArrayLike = Z) -> JointType:
     """Motion in a plane: q = (x, y, angle), two translations in the plane [m], then a rotation about its normal [rad].
 
     For the normal z the translations are along x and y; otherwise along z_to_normal times x and y,
@@ -162,9 +161,9 @@ def fixed() -> JointType:
 
 def custom(
     n: int,
-    transform: Callable[[Array], npt.ArrayLike],
-    subspace: Callable[[Array], npt.ArrayLike],
-    subspace_rate: Callable[[Array, Array], npt.ArrayLike],
+    transform: Callable[[Array], ArrayLike],
+    subspace: Callable[[Array], ArrayLike],
+    subspace_rate: Callable[[Array, Array], ArrayLike],
 ) -> JointType:
     """User-defined joint of `n` coordinates, given by T(q), S(q) and dS/dt(q, qd); see `CustomMotion`."""
     if not 1 <= n <= 6:

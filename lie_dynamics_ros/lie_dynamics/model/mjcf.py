@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, Mask
 from ..errors import DescriptionError, DescriptionWarning
 from ..files import read_file
 from ..lie import SpatialInertia, se3, so3
@@ -167,7 +166,7 @@ def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[AnySpring]]:
     return name, bodies, np.array(compiled.opt.gravity) * has_gravity, [*springs, *turned]
 
 
-def _of_actuators(compiled: Any, field: str) -> tuple[Array, npt.NDArray[np.bool_]]:
+def _of_actuators(compiled: Any, field: str) -> tuple[Array, Mask]:
     """Return what actuators add to each joint that is a hinge or slide, and which of them act on others."""
     value = np.asarray(getattr(compiled, field, np.zeros(compiled.nu)))
     on_joint = np.isin(compiled.actuator_trntype, _ON_JOINTS)
@@ -178,7 +177,7 @@ def _of_actuators(compiled: Any, field: str) -> tuple[Array, npt.NDArray[np.bool
     return added, (value != 0.0) & ~counted
 
 
-def _are_springs(compiled: Any) -> npt.NDArray[np.bool_]:
+def _are_springs(compiled: Any) -> Mask:
     """Return which tendons are springs or dampers between sites of two bodies, and nothing else."""
     found = np.zeros(compiled.ntendon, dtype=np.bool_)
     for k, first in enumerate(compiled.tendon_adr):
@@ -198,7 +197,7 @@ def _spring(compiled: Any, names: MjcfNames, k: int, frames: list[str]) -> BodyS
     return BodySpring(one, other, stiffness, (low, high), damping, name=names.of("tendon", k))
 
 
-def _rows(compiled: Any, field: str) -> npt.NDArray[np.bool_]:
+def _rows(compiled: Any, field: str) -> Mask:
     """Return whether any number of a tendons' field, that not every version has, differs from zero for each."""
     value = getattr(compiled, field, None)
     if value is None or not compiled.ntendon:
@@ -212,7 +211,7 @@ def site_frames(names: MjcfNames) -> list[str]:
     return [f"site/{site}" if site in bodies else site for site in names.all("site")]
 
 
-def pose_of(position: npt.ArrayLike, quaternion: npt.ArrayLike) -> Array:
+def pose_of(position: ArrayLike, quaternion: ArrayLike) -> Array:
     """Return poses (..., 4, 4) from positions (..., 3) and quaternions (..., 4) with w first."""
     return se3.from_parts(so3.from_quaternion(np.roll(np.asarray(quaternion, dtype=float), -1, axis=-1)), position)
 
@@ -248,7 +247,7 @@ def _add_body(
     taken: set[str],
     placement: Array,
     inertia: SpatialInertia,
-    limits: list[dict[str, npt.ArrayLike]],
+    limits: list[dict[str, ArrayLike]],
 ) -> list[TorsionSpring]:
     """Add a body: a joint each with a frame at its anchor, since MuJoCo's body frame is at none of them.
 
@@ -290,9 +289,9 @@ _IDENTITY = np.eye(4)
 _LOSSES = (("armature", "dof_armature"), ("damping", "dof_damping"), ("friction", "dof_frictionloss"))
 
 
-def _limits(compiled: Any, names: MjcfNames) -> list[dict[str, npt.ArrayLike]]:
+def _limits(compiled: Any, names: MjcfNames) -> list[dict[str, ArrayLike]]:
     """Return limits, losses and springs of all joints, as far as a joint has them."""
-    limits: list[dict[str, npt.ArrayLike]] = [{} for _ in range(compiled.njnt)]
+    limits: list[dict[str, ArrayLike]] = [{} for _ in range(compiled.njnt)]
     kinds, starts = compiled.jnt_type.tolist(), compiled.jnt_dofadr.tolist()
     straight = np.isin(compiled.jnt_type, (_SLIDE, _HINGE))
     for key, field in _LOSSES:
@@ -321,7 +320,7 @@ def _limits(compiled: Any, names: MjcfNames) -> list[dict[str, npt.ArrayLike]]:
 def _left_out(compiled: Any, names: MjcfNames) -> list[str]:
     """Return what of a compiled model a `Model` does not hold, a phrase each."""
 
-    def named(what: str, kind: str, chosen: npt.ArrayLike) -> list[str]:
+    def named(what: str, kind: str, chosen: ArrayLike) -> list[str]:
         them = [names.of(kind, int(k)) for k in np.flatnonzero(np.asarray(chosen))]
         return [f"{what} {listed(them)}"] if them else []
 

@@ -1,4 +1,4 @@
-"""The Model: an immutable robot, ready for every algorithm."""
+"""The Model: an immutable robot, ready for every algorithm; `ModelBuilder` makes one body by body."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import DescriptionWarning, InputError
 from ..lie import SpatialInertia
 from ..lie._arrays import numbers
 from . import configuration, layout
+from .bodies import BodyTree
 from .checks import check_joint_terms
 from .coupling import couple
 from .model_data import ModelData
@@ -46,7 +46,7 @@ class Model(ModelData):
         cls,
         xml_or_path: str | bytes | PathLike[str],
         floating_base: bool = False,
-        gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
         couple_mimics: bool = False,
         package_dirs: Sequence[str | PathLike[str]] = (),
@@ -73,7 +73,7 @@ class Model(ModelData):
         inertia_check : {"error", "warn", "ignore"}
             What to do about inertias that no body can have; see `read_urdf`.
         max_size : int, optional
-            Largest text or file that is read [bytes]; `urdf.source.MAX_SIZE` when left out.
+            Largest text or file that is read [bytes]; `urdf.reader.MAX_SIZE` when left out.
         locked : mapping of str to float, optional
             Joints that do not move, and where they are [rad or m]: what they carry is part of the body before them.
         base_link : str, optional
@@ -93,8 +93,7 @@ class Model(ModelData):
         """
         from .bodies import bodies_from_description
         from .description import lock_joints
-        from .urdf.reader import read_urdf
-        from .urdf.source import MAX_SIZE
+        from .urdf.reader import MAX_SIZE, read_urdf
 
         size = MAX_SIZE if max_size is None else max_size
         on_world = not floating_base and base_link is None
@@ -145,7 +144,7 @@ class Model(ModelData):
         cls,
         source: str | bytes | PathLike[str],
         floating_base: bool = False,
-        gravity: npt.ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
         *,
         package_dirs: Sequence[str | PathLike[str]] = (),
         inertia_check: Literal["error", "warn", "ignore"] = "error",
@@ -190,7 +189,7 @@ class Model(ModelData):
         Joints are ordered depth first, siblings by joint name. Mimic joints are coordinates of their own.
         """
         from .sdf.reader import read_sdf
-        from .urdf.source import MAX_SIZE
+        from .urdf.reader import MAX_SIZE
 
         size = MAX_SIZE if max_size is None else max_size
         robot = read_sdf(source, floating_base, package_dirs, inertia_check, size, model)
@@ -228,7 +227,7 @@ class Model(ModelData):
         """Acceleration of free fall in the world frame [m/s^2], (3,)."""
         return self.rows[0, layout.GRAVITY : layout.GRAVITY + 3].copy()
 
-    def with_gravity(self, gravity: npt.ArrayLike) -> Model:
+    def with_gravity(self, gravity: ArrayLike) -> Model:
         """Return this model with another gravity vector (3,) in the world frame [m/s^2], e.g. (0, 0, -9.81)."""
         vector = numbers(gravity)
         if vector.shape != (3,) or not np.isfinite(vector).all():
@@ -263,9 +262,7 @@ class Model(ModelData):
         put_inertia(table[self.body_rows[frame.body]], inertia.transformed(frame.placement))
         return self.with_table(table)
 
-    def with_payload(
-        self, body: str | int, mass: float, com: npt.ArrayLike, inertia: npt.ArrayLike | None = None
-    ) -> Model:
+    def with_payload(self, body: str | int, mass: float, com: ArrayLike, inertia: ArrayLike | None = None) -> Model:
         """Return this model with a payload fixed to a body; cheap enough to call while a robot runs.
 
         Parameters
@@ -331,7 +328,7 @@ class Model(ModelData):
         terms = ActuationTerms(*losses, rotors, sliding, held, between)
         return self._changed(table, terms if damping or friction or rotors or held or between else None)
 
-    def with_armature(self, armature: npt.ArrayLike) -> Model:
+    def with_armature(self, armature: ArrayLike) -> Model:
         """Return this model with other rotors (nv,), which are part of its dynamics [kg m^2 or kg].
 
         Raises
@@ -486,14 +483,14 @@ class Model(ModelData):
         """
         return configuration.random(self, rng)
 
-    def integrate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the configurations (..., nq) reached from `q` (..., nq) along the tangent vectors `v` (..., nv).
 
         Sums for axis joints; q exp(v) for ball and free joints, v in the child frame.
         """
         return configuration.integrate(self, q, v)
 
-    def difference(self, q0: npt.ArrayLike, q1: npt.ArrayLike) -> Array:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """Return the tangent vectors v (..., nv) with ``integrate(q0, v) == q1``."""
         return configuration.difference(self, q0, q1)
 
@@ -508,3 +505,39 @@ def _restore(data: tuple[Any, ...], terms: ActuationTerms | None, springs: tuple
     model = _with_terms(Model(*data), terms)
     object.__setattr__(model, "body_springs", springs)
     return model
+
+
+class ModelBuilder(BodyTree):
+    """Collects bodies, parents first, and makes a Model of them.
+
+    Parameters
+    ----------
+    gravity : array-like, shape (3,)
+        Acceleration of free fall in the world frame [m/s^2].
+    world : str
+        Name of the inertial frame.
+    judge_inertias : bool
+        Refuse inertias that no body can have; False where they have been checked, perhaps with what is welded to them.
+
+    Examples
+    --------
+    >>> builder = ModelBuilder()
+    >>> rod = SpatialInertia(1.0, [0.5, 0, 0], np.diag([0.0, 1.0, 1.0]) / 12.0)
+    >>> model = builder.add("upper", joint=revolute([0, 1, 0]), inertia=rod).build()
+    """
+
+    def __init__(
+        self, gravity: ArrayLike = (0.0, 0.0, -9.81), world: str = "world", judge_inertias: bool = True
+    ) -> None:
+        super().__init__(world, judge_inertias)
+        self._gravity = gravity
+
+    def build(self, name: str = "robot") -> Model:
+        """Return the model of the bodies added so far.
+
+        Raises
+        ------
+        InputError
+            If gravity is no finite 3-vector.
+        """
+        return Model(name, *self.parts()).with_gravity(self._gravity)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import InputError
 from ..lie import SpatialInertia
 from ..shown import pictures, table, value_text
@@ -153,7 +153,7 @@ class ModelData:
         head = ("joint", "type", "from", "body", "mass", "position", "velocity", "effort")
         return table(head, rows, repr(self)[1:-1])
 
-    def show(self, q: npt.ArrayLike | None = None) -> Figure:
+    def show(self, q: ArrayLike | None = None) -> Figure:
         """Draw the robot in a configuration (nq,), neutral when left out; see `plots.plot_model`. It needs matplotlib.
 
         Raises

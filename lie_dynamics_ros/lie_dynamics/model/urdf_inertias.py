@@ -14,8 +14,7 @@ from ..arrays import Array
 from ..errors import InputError
 from ..lie import SpatialInertia, inertial_parameters, se3
 from .model import Model
-from .urdf.reader import read_urdf
-from .urdf.source import read_source
+from .urdf.reader import read_source, read_urdf
 
 _TAG = re.compile(rb"<(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>")
 #: Least eigenvalue of a pseudo-inertia over its trace, lengths in metres, that can be taken apart between links.

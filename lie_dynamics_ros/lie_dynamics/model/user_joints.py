@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, ArrayLike
 from ..errors import DescriptionError
 from . import layout
 
@@ -55,7 +54,7 @@ def _rigid(T: AnyArray) -> bool:
     return bool(max(np.abs(R.T @ R - np.eye(3)).max(), np.abs(last).max()) < _RIGID and np.linalg.det(R) > 0.0)
 
 
-def _checked(joint: Joint, what: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> AnyArray:
+def _checked(joint: Joint, what: str, value: ArrayLike, shape: tuple[int, ...]) -> AnyArray:
     array = np.asarray(value)
     if array.shape != shape or not np.isfinite(array).all():
         raise DescriptionError(

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, ArrayLike
 from ..errors import DescriptionError, InputError
 from ..lie import se3
 from ..lie._arrays import as_real
@@ -109,7 +108,7 @@ class Run(Quantities):
             self.X[i] = se3.Ad(se3.inverse(b.T))
 
 
-def robot_at(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, f_ext: npt.ArrayLike | None = None) -> Robot:
+def robot_at(model: Model, q: ArrayLike, qd: ArrayLike, f_ext: ArrayLike | None = None) -> Robot:
     """Return the symbols of all bodies at `q` (nq,), `qd` (nv,), with wrenches `f_ext` (n_bodies, 6) in their frames.
 
     Raises
@@ -135,7 +134,7 @@ def robot_at(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, f_ext: npt.Array
     return Robot(tuple(bodies), rate, np.concatenate([np.zeros(3), -model.gravity]))
 
 
-def of_size(value: npt.ArrayLike, size: int, name: str) -> AnyArray:
+def of_size(value: ArrayLike, size: int, name: str) -> AnyArray:
     """Return a vector (size,); one state, no batch."""
     vector = as_real(value, (size,), name)
     if vector.ndim != 1:
@@ -168,7 +167,7 @@ def joint_motion(kind: JointType, q: AnyArray, qd: AnyArray) -> tuple[AnyArray, 
     return T, S, S_rate
 
 
-def joints_in_u(model: Model, prescribed: npt.ArrayLike) -> tuple[bool, ...]:
+def joints_in_u(model: Model, prescribed: ArrayLike) -> tuple[bool, ...]:
     """Return for each joint whether it is in u, from the mask `prescribed` (nv,) of `hybrid_dynamics`.
 
     Raises
@@ -197,9 +196,7 @@ def _require_rigid_bodies(model: Model) -> None:
         raise DescriptionError("armature, damping or friction: the tables know rigid bodies alone, with_joint_terms()")
 
 
-def inverse_dynamics(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
-) -> Run:
+def inverse_dynamics(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None) -> Run:
     """Return the run of Table 2 that turns accelerations into joint forces, `.tau` (nv,).
 
     Parameters
@@ -233,9 +230,7 @@ def inverse_dynamics(
     return run
 
 
-def forward_dynamics(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
-) -> Run:
+def forward_dynamics(model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None) -> Run:
     """Return the run of Table 3 that turns joint forces `tau` (nv,) into accelerations, `.qdd` (nv,).
 
     The other parameters and the errors are those of `kim_dynamics.inverse_dynamics`; numpy's LinAlgError for a joint
@@ -288,12 +283,12 @@ def accelerate(run: Run, i: int) -> None:
 
 def hybrid_dynamics(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    f_ext: ArrayLike | None = None,
 ) -> Run:
     """Return the run of Table 4, with complete `.qdd` and `.tau` (nv,).
 

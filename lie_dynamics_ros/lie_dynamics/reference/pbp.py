@@ -12,9 +12,8 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, ArrayLike
 from ..errors import InputError
 from ..lie import quaternion, se3
 from ..lie._arrays import as_array
@@ -24,9 +23,7 @@ from .screw_tree import ScrewTree
 Form = Literal["local", "world", "body"]
 
 
-def _motions(
-    tree: ScrewTree, q: npt.ArrayLike, screws: tuple[AnyArray, ...] | None, frames: AnyArray
-) -> list[AnyArray]:
+def _motions(tree: ScrewTree, q: ArrayLike, screws: tuple[AnyArray, ...] | None, frames: AnyArray) -> list[AnyArray]:
     """Return each node's motion: the exponential of its screw, or that of a ball or free joint, seen from a frame."""
     x = as_array(q, (tree.nq,), "q")
     motions = []
@@ -50,12 +47,12 @@ def _along_paths(tree: ScrewTree, motions: list[AnyArray]) -> list[AnyArray]:
     return products
 
 
-def world_products(tree: ScrewTree, q: npt.ArrayLike) -> list[AnyArray]:
+def world_products(tree: ScrewTree, q: ArrayLike) -> list[AnyArray]:
     """Return P_i = exp(A_1 x_1) ... exp(A_i x_i) along the path to each node, each (..., 4, 4). PBP (13)."""
     return _along_paths(tree, _motions(tree, q, tree.screws, tree.home))
 
 
-def local_transforms(tree: ScrewTree, q: npt.ArrayLike) -> list[AnyArray]:
+def local_transforms(tree: ScrewTree, q: ArrayLike) -> list[AnyArray]:
     """Return f_{parent, i} = M_{parent, i} exp(S_i x_i) of each node, each (..., 4, 4). PBP (23)."""
     motions = _motions(tree, q, tree.body_screws, np.broadcast_to(np.eye(4), tree.home.shape))
     found = []
@@ -65,7 +62,7 @@ def local_transforms(tree: ScrewTree, q: npt.ArrayLike) -> list[AnyArray]:
     return found
 
 
-def node_poses(tree: ScrewTree, q: npt.ArrayLike, form: Form = "world") -> AnyArray:
+def node_poses(tree: ScrewTree, q: ArrayLike, form: Form = "world") -> AnyArray:
     """Return the pose (..., n_nodes, 4, 4) of every node's frame; see `product_of_exponentials`."""
     if form == "local":  # PBP (12), with f = M e^{S x} instead of e^{P x} M
         poses = _along_paths(tree, local_transforms(tree, q))
@@ -86,7 +83,7 @@ def node_poses(tree: ScrewTree, q: npt.ArrayLike, form: Form = "world") -> AnyAr
     return np.stack(poses, axis=-3) if poses else np.empty((*batch, 0, 4, 4))
 
 
-def product_of_exponentials(tree: ScrewTree, q: npt.ArrayLike, form: Form = "world") -> AnyArray:
+def product_of_exponentials(tree: ScrewTree, q: ArrayLike, form: Form = "world") -> AnyArray:
     """Return the pose of every body in the world frame as a product of exponentials.
 
     Parameters
@@ -108,7 +105,7 @@ def product_of_exponentials(tree: ScrewTree, q: npt.ArrayLike, form: Form = "wor
 
 
 def exponential_jacobian(
-    tree: ScrewTree, q: npt.ArrayLike, body: str | int, form: Literal["world", "body"] = "world"
+    tree: ScrewTree, q: ArrayLike, body: str | int, form: Literal["world", "body"] = "world"
 ) -> AnyArray:
     """Return the body Jacobian (..., 6, nv), f^-1 df/dt = J qd, from screws seen from the body (18) or world (20).
 
@@ -201,7 +198,7 @@ def block_diagonal(blocks: list[AnyArray]) -> AnyArray:
     return out
 
 
-def mass_factors(tree: ScrewTree, q: npt.ArrayLike) -> MassFactors:
+def mass_factors(tree: ScrewTree, q: ArrayLike) -> MassFactors:
     """Return both factorisations of the mass matrix at `q` (..., nq), for a tree and for ball and free joints too."""
     count = len(tree.parents)
     P, f = world_products(tree, q), local_transforms(tree, q)
@@ -226,7 +223,7 @@ def mass_factors(tree: ScrewTree, q: npt.ArrayLike) -> MassFactors:
     )  # fmt: skip
 
 
-def mass_matrix_by_entries(tree: ScrewTree, q: npt.ArrayLike) -> AnyArray:
+def mass_matrix_by_entries(tree: ScrewTree, q: ArrayLike) -> AnyArray:
     """Return M (..., nv, nv) entry by entry, block by block for ball and free joints. PBP (40).
 
     m_ij = sum over the nodes k beyond both of <Ad_k^{i+1} A_i, Ad_k^{j+1} A_j>_k, the inner product being D_k.
@@ -261,7 +258,7 @@ class ClosedForm:
         For a ball or free joint; names its body.
     """
 
-    def __init__(self, tree: ScrewTree, q: npt.ArrayLike) -> None:
+    def __init__(self, tree: ScrewTree, q: ArrayLike) -> None:
         tree.require_axes("the closed form with Christoffel symbols")
         self.tree = tree
         self.q = np.asarray(q)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import AnyArray
+from ..arrays import AnyArray, ArrayLike
 from ..errors import InputError
 from ..lie import inertial_parameters, se3, so3
 from ..lie._arrays import as_array
@@ -19,7 +18,7 @@ from .screw_tree import ScrewTree
 _REST = np.zeros(6)  # V_0 of a base that does not move
 
 
-def body_coriolis(inertia: npt.ArrayLike, V: npt.ArrayLike) -> AnyArray:
+def body_coriolis(inertia: ArrayLike, V: ArrayLike) -> AnyArray:
     """Return Ct of one body (..., 6, 6): skew, with Ct V = -ad*_V J V. Ploen, Proposition 1.
 
     Parameters
@@ -82,11 +81,11 @@ class PloenMatrices:
         """dV_0 = (0, -g), the acceleration of a base at rest that stands for gravity; the paper's g points up."""
         return np.concatenate([np.zeros(3), -self.gravity])
 
-    def velocity(self, V0: npt.ArrayLike = _REST) -> AnyArray:
+    def velocity(self, V0: ArrayLike = _REST) -> AnyArray:
         """Return V = G S qd + G P0 V_0 (..., 6 N), twists of the nodes; V_0 (6,) is the base's. Ploen (19)."""
         return _times(self.G, _times(self.S, self.qd) + _times(self.P0, V0))
 
-    def acceleration(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> AnyArray:
+    def acceleration(self, qdd: ArrayLike, V0: ArrayLike = _REST, dV0: ArrayLike | None = None) -> AnyArray:
         """Return dV/dt = G (S qdd + ad_Sqd (Gamma V + P0 V_0) + P0 dV_0/dt), (..., 6 N). Ploen (20).
 
         Parameters
@@ -101,7 +100,7 @@ class PloenMatrices:
         base = _times(self.P0, self.free_fall if dV0 is None else dV0)
         return _times(self.G, _times(self.S, qdd) + _times(self.ad_Sqd, carried) + base)
 
-    def force(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> AnyArray:
+    def force(self, qdd: ArrayLike, V0: ArrayLike = _REST, dV0: ArrayLike | None = None) -> AnyArray:
         """Return F = G^T (J dV/dt + ad_V J V), (..., 6 N), wrenches that the joints carry. Ploen (21)."""
         V = self.velocity(V0)
         momentum = _times(self.J, V)
@@ -111,7 +110,7 @@ class PloenMatrices:
             turned[..., b] = _times(-se3.ad_dual(V[..., b]), momentum[..., b])
         return _times(_t(self.G), _times(self.J, self.acceleration(qdd, V0, dV0)) + turned)
 
-    def torque(self, qdd: npt.ArrayLike, V0: npt.ArrayLike = _REST, dV0: npt.ArrayLike | None = None) -> AnyArray:
+    def torque(self, qdd: ArrayLike, V0: ArrayLike = _REST, dV0: ArrayLike | None = None) -> AnyArray:
         """Return tau = S^T F, and what the rotors take, (..., nv). Ploen (22)."""
         return np.asarray(_times(_t(self.S), self.force(qdd, V0, dV0)) + self.armature * np.asarray(qdd))
 
@@ -155,7 +154,7 @@ class PloenMatrices:
         return np.asarray(_t(GS) @ middle @ GS)
 
 
-def ploen_matrices(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike) -> PloenMatrices:
+def ploen_matrices(tree: ScrewTree, q: ArrayLike, qd: ArrayLike) -> PloenMatrices:
     """Return Ploen's block matrices at `q` (..., nq), `qd` (..., nv), for a tree and for ball and free joints too.
 
     For a joint with S constant in the frame it moves, d Ad_{f^-1}/dt = -ad_{S qd} Ad_{f^-1}, whatever the number of its
@@ -188,16 +187,16 @@ def _t(matrix: AnyArray) -> AnyArray:
     return np.swapaxes(matrix, -1, -2)
 
 
-def _times(matrix: npt.ArrayLike, vector: npt.ArrayLike) -> AnyArray:
+def _times(matrix: ArrayLike, vector: ArrayLike) -> AnyArray:
     return np.asarray((np.asarray(matrix) @ np.asarray(vector)[..., None])[..., 0])
 
 
 def recursive_inverse_dynamics(
     tree: ScrewTree,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    reference: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    reference: ArrayLike | None = None,
     form: Literal["plain", "skew"] = "plain",
 ) -> AnyArray:
     """Return tau (..., nv) by the recursion of PBP (22)-(27), Ploen (13)-(18), for a tree.
@@ -252,7 +251,7 @@ def _apply(matrix: AnyArray, vector: AnyArray) -> AnyArray:
     return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
-def inertial_regressor(tree: ScrewTree, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> AnyArray:
+def inertial_regressor(tree: ScrewTree, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> AnyArray:
     """Return Y with tau = Y pi, armature apart.
 
     A body's wrench J dV - ad*_V J V is linear in J, and J in its ten parameters; the joints on the body's path feel

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import DescriptionError, InputError
 from ..lie import SpatialInertia, se3
 from ..lie._arrays import as_real
 from ..model import layout
 from ..model.arguments import require_independent, require_screws
-from ..model.builder import ModelBuilder
 from ..model.joint_types import JointType, Step, free, spherical
-from ..model.model import Model
+from ..model.model import Model, ModelBuilder
 from ..model.pack import get_placement
 from ..shown import shown
 
@@ -162,12 +160,12 @@ class ScrewTree:
     @classmethod
     def from_screws(
         cls,
-        screws: npt.ArrayLike,
-        home: npt.ArrayLike,
+        screws: ArrayLike,
+        home: ArrayLike,
         inertias: Sequence[SpatialInertia] | None = None,
         parents: Sequence[int] | None = None,
         names: Sequence[str] | None = None,
-        gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
     ) -> ScrewTree:
         """Return the tree of bodies on axes with the given screws, as textbooks give them.
 

@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..dynamics.joint_friction import JointFriction, apply
 from ..dynamics.kernels import friction
 from ..dynamics.losses import orientations
@@ -132,7 +131,7 @@ class JointPhysics:
         rows = [friction.STATIC_FORWARD, friction.STATIC_BACKWARD, friction.LOAD]
         return free_sliding(model.joints, self.table[rows].sum(axis=0))
 
-    def stop_forces(self, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> tuple[Array, Array]:
+    def stop_forces(self, model: Model, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
         """Return the forces of stops on the joints, and rates, each (..., nv)."""
         q, qd = np.asarray(by_name(q, model.nq, "q", model), np.float64), rates(qd, "qd", model)
         position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
@@ -141,9 +140,7 @@ class JointPhysics:
         return -self.stop_stiffness * depth - np.where(depth * qd > 0.0, self.stop_damping * qd, 0.0), qd
 
 
-def joint_forces(
-    physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike = 0.0
-) -> Array:
+def joint_forces(physics: JointPhysics, model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike = 0.0) -> Array:
     """Return the forces (..., nv) of damping, smooth friction and stops on the joints [N m, N].
 
     For accelerations given as a function: add them to the torques `tau`, which friction by load depends on.
@@ -156,14 +153,14 @@ def joint_forces(
     return _law(friction.transmitted_force, physics, model, q, speed, force + stops, -1.0) - force
 
 
-def drive_forces(physics: JointPhysics, model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, transmitted: Array) -> Array:
+def drive_forces(physics: JointPhysics, model: Model, q: ArrayLike, qd: ArrayLike, transmitted: Array) -> Array:
     """Return the forces (..., nv) of drives whose joints get `transmitted`, losses and stops included [N m, N]."""
     stops, speed = physics.stop_forces(model, q, qd)
     return transmitted - stops + _law(friction.friction_force, physics, model, q, speed, transmitted, 1.0)
 
 
 def _law(
-    kernel: Any, physics: JointPhysics, model: Model, q: npt.ArrayLike, speed: Array, force: Array, side: float
+    kernel: Any, physics: JointPhysics, model: Model, q: ArrayLike, speed: Array, force: Array, side: float
 ) -> Array:
     """Return what a kernel of friction finds, along the axes of the positions of free joints where it is dry there.
 

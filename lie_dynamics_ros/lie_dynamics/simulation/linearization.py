@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, Mask
 from ..dynamics.derivatives.forward_derivatives import ForwardDynamicsDerivatives, forward_dynamics_derivatives
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.losses import orientations
@@ -121,11 +120,11 @@ def implicit(
     return ImplicitStops(derivatives, *(a.reshape(*batch, n) for a in (-k, -c - h * k, side)))
 
 
-def _part(wrench: Array | None, some: npt.NDArray[np.bool_]) -> Array | None:
+def _part(wrench: Array | None, some: Mask) -> Array | None:
     return None if wrench is None else wrench[some]
 
 
-def _grouped(model: Model, weight: Array) -> list[tuple[Model, npt.NDArray[np.bool_]]]:
+def _grouped(model: Model, weight: Array) -> list[tuple[Model, Mask]]:
     """Return models with each of the different rows of `weight` on the diagonal, and which states have it."""
     if not weight.shape[1]:
         return [(model, np.ones(len(weight), np.bool_))]
@@ -171,12 +170,12 @@ class Linearization:
 
 def linearize(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     dt: float,
     integrator: Literal["semi_implicit", "rkmk4"] = "semi_implicit",
-    f_ext: npt.ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     joints: JointPhysics | None = None,
 ) -> Linearization:
     """Return the exact derivative of one step of an integrator under forward dynamics.

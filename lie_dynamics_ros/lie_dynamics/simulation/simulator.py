@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike, Mask
 from ..constraints.assembly import project_to_constraints
 from ..constraints.constraint_set import ConstraintSet
 from ..constraints.dynamics import constrained_forward_dynamics
@@ -28,7 +27,7 @@ from .kernels import simulation as kernels
 
 # Integrators on the configuration manifold for any acceleration, such as that of a robot with closed loops.
 
-Acceleration = Callable[[float, Array, Array], npt.ArrayLike]
+Acceleration = Callable[[float, Array, Array], ArrayLike]
 
 
 @shown
@@ -87,8 +86,8 @@ _STEPS = {"semi_implicit": semi_implicit_step, "rkmk4": rkmk4_step}
 def integrate_motion(
     model: Model,
     acceleration: Acceleration,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
     *,
     step: float,
     steps: int,
@@ -139,7 +138,7 @@ def integrate_motion(
 
 
 Method = Literal["semi_implicit", "rkmk4", "variational"]
-Control = Callable[[float, Array, Array], npt.ArrayLike]
+Control = Callable[[float, Array, Array], ArrayLike]
 
 _METHODS = {"semi_implicit": kernels.SEMI_IMPLICIT, "rkmk4": kernels.RKMK4, "variational": kernels.VARIATIONAL}
 
@@ -194,8 +193,8 @@ class Simulator:
     def __init__(
         self,
         model: Model,
-        q: npt.ArrayLike | None = None,
-        qd: npt.ArrayLike | None = None,
+        q: ArrayLike | None = None,
+        qd: ArrayLike | None = None,
         *,
         step: float = 1e-3,
         method: Method = "semi_implicit",
@@ -234,7 +233,7 @@ class Simulator:
         self._scratch = copied(self.model.table)
         self._weightless = copied(self.model.with_gravity((0.0, 0.0, 0.0)).table)
 
-    def reset(self, q: npt.ArrayLike | None = None, qd: npt.ArrayLike | None = None, time: float = 0.0) -> None:
+    def reset(self, q: ArrayLike | None = None, qd: ArrayLike | None = None, time: float = 0.0) -> None:
         """Start again from a state."""
         self.q = self.model.neutral() if q is None else checked(q, self.model.nq, "q", self.model).copy()
         self.qd = np.zeros(self.model.nv) if qd is None else checked(qd, self.model.nv, "qd", self.model).copy()
@@ -243,12 +242,12 @@ class Simulator:
 
     def advance(
         self,
-        tau: npt.ArrayLike | None = None,
+        tau: ArrayLike | None = None,
         *,
         substeps: int = 1,
-        qdd: npt.ArrayLike | None = None,
-        prescribed: npt.ArrayLike | None = None,
-        f_ext: npt.ArrayLike | None = None,
+        qdd: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
+        f_ext: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Move on by `substeps` steps with forces held, and return (qdd, tau), as in `Simulation`."""
         result = self.run(1, tau, substeps=substeps, qdd=qdd, prescribed=prescribed, f_ext=f_ext)
@@ -257,12 +256,12 @@ class Simulator:
     def run(
         self,
         count: int,
-        tau: npt.ArrayLike | Control | None = None,
+        tau: ArrayLike | Control | None = None,
         *,
         substeps: int = 1,
-        qdd: npt.ArrayLike | None = None,
-        prescribed: npt.ArrayLike | None = None,
-        f_ext: npt.ArrayLike | None = None,
+        qdd: ArrayLike | None = None,
+        prescribed: ArrayLike | None = None,
+        f_ext: ArrayLike | None = None,
     ) -> Simulation:
         """Move on by `count` intervals of `substeps` steps each.
 
@@ -305,9 +304,7 @@ class Simulator:
             return self._compiled(count, substeps, forces, accelerations, given, wrench)
         return self._interpreted(count, substeps, forces, accelerations, given, f_ext)
 
-    def _compiled(
-        self, count: int, substeps: int, tau: Array, qdd: Array, given: npt.NDArray[np.bool_], wrench: Array
-    ) -> Simulation:
+    def _compiled(self, count: int, substeps: int, tau: Array, qdd: Array, given: Mask, wrench: Array) -> Simulation:
         model, n = self.model, self.model.nv
         q, qd = np.empty((count + 1, model.nq)), np.empty((count + 1, n))
         q[0], qd[0] = self.q, self.qd
@@ -341,8 +338,8 @@ class Simulator:
         substeps: int,
         tau: Array,
         qdd: Array,
-        given: npt.NDArray[np.bool_],
-        f_ext: npt.ArrayLike | None,
+        given: Mask,
+        f_ext: ArrayLike | None,
     ) -> Simulation:
         """Step a model with user-defined or coupled joints or springs, which no kernel has; friction regularised."""
         method = self.method
@@ -392,7 +389,7 @@ class Simulator:
             np.concatenate([p.tau for p in parts]),
         )
 
-    def _rows(self, name: str, value: npt.ArrayLike | None, count: int, read: npt.NDArray[np.bool_]) -> Array:
+    def _rows(self, name: str, value: ArrayLike | None, count: int, read: Mask) -> Array:
         """Return forces or accelerations as one row, or one for each interval; zero where they are not read."""
         n = self.model.nv
         own = None if value is None else by_name(value, n, name, self.model)
@@ -430,17 +427,17 @@ class Simulator:
 
 def simulate(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike | Control | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike | Control | None = None,
     *,
     duration: float,
     step: float = 1e-3,
     method: Method = "semi_implicit",
     joints: JointPhysics | None = None,
-    qdd: npt.ArrayLike | None = None,
-    prescribed: npt.ArrayLike | None = None,
-    f_ext: npt.ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    prescribed: ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
 ) -> Simulation:
     """Simulate a motion from a state; `duration` [s] is rounded to whole steps. See `Simulator` and `Simulator.run`."""
     simulator = Simulator(model, q, qd, step=step, method=method, joints=joints)
@@ -450,14 +447,14 @@ def simulate(
 def simulate_constrained(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike | Control | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike | Control | None = None,
     *,
     duration: float,
     step: float = 1e-3,
     joints: JointPhysics | None = None,
-    f_ext: npt.ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     tolerance: float = 1e-12,
 ) -> Simulation:
     """Simulate a motion under constraints by RKMK4, each step followed by a projection onto the constraints.

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from ..errors import ArchitecturalSingularityError as ArchitecturalSingularityError
+from ..errors import StewartError as StewartError
+from ..errors import StewartWarning as StewartWarning
+from ..errors import TrackingError as TrackingError
 from ..tracking import TrackingStatus as TrackingStatus
 from ..travel import TravelLeft as TravelLeft
 from .assembly.modes import AssemblyModes as AssemblyModes
@@ -17,10 +21,6 @@ from .calibration.next_poses import PlannedPoses as PlannedPoses
 from .calibration.next_poses import poses_to_measure as poses_to_measure
 from .calibration.rotary import RotaryCalibration as RotaryCalibration
 from .calibration.rotary import calibrate_rotary as calibrate_rotary
-from .errors import ArchitecturalSingularityError as ArchitecturalSingularityError
-from .errors import StewartError as StewartError
-from .errors import StewartWarning as StewartWarning
-from .errors import TrackingError as TrackingError
 from .fusion.estimator import StewartFusion as StewartFusion
 from .fusion.platform_sensors import LegReadings as LegReadings
 from .fusion.platform_sensors import PlatformSensors as PlatformSensors
@@ -39,9 +39,8 @@ from .geometry.designs import semi_regular_platform as semi_regular_platform
 from .geometry.designs import semi_regular_rotary_platform as semi_regular_rotary_platform
 from .geometry.offset_platform import OffsetPlatform as OffsetPlatform
 from .geometry.platform import StewartPlatform as StewartPlatform
-from .geometry.point_patterns import horn_directions as horn_directions
+from .geometry.platform import leg_length_second_derivatives as leg_length_second_derivatives
 from .geometry.rotary_platform import RotaryPlatform as RotaryPlatform
-from .geometry.second_derivatives import leg_length_second_derivatives as leg_length_second_derivatives
 from .geometry.statics import holding_forces as holding_forces
 from .geometry.statics import leg_forces_for_wrench as leg_forces_for_wrench
 from .geometry.statics import stiffness as stiffness
@@ -50,6 +49,7 @@ from .geometry.statics import wrench_of_leg_forces as wrench_of_leg_forces
 from .geometry.workspace import WorkspaceSlice as WorkspaceSlice
 from .geometry.workspace import travel_left as travel_left
 from .geometry.workspace import workspace_slice as workspace_slice
+from .geometry.yaml_files import horn_directions as horn_directions
 from .solvers.forward_kinematics import ForwardKinematicsResult as ForwardKinematicsResult
 from .solvers.forward_kinematics import solve_forward_kinematics as solve_forward_kinematics
 from .solvers.offset_legs import poses_near as poses_near

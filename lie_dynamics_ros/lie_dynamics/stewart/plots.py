@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..files import write_figure
 from ..lie import so3
 from .geometry.inverse_kinematics import as_pose
@@ -44,7 +43,7 @@ def save_figure(figure: Figure, path: str | PathLike[str]) -> Path:
     return write_figure(path, figure, _DPI, tight=True)
 
 
-def plot_platform(platform: StewartPlatform, poses: npt.ArrayLike, titles: list[str] | None = None) -> Figure:
+def plot_platform(platform: StewartPlatform, poses: ArrayLike, titles: list[str] | None = None) -> Figure:
     """Draw the platform in one pose (4, 4) or several (k, 4, 4), side by side, with the numbers of the legs."""
     drawn = np.atleast_3d(as_pose(poses)).reshape(-1, 4, 4)
     columns = min(len(drawn), 4)
@@ -104,7 +103,7 @@ def plot_workspace_slice(slice_: WorkspaceSlice) -> Figure:
     return figure
 
 
-def plot_tracking(times: npt.ArrayLike, path: TrackedPath) -> Figure:
+def plot_tracking(times: ArrayLike, path: TrackedPath) -> Figure:
     """Draw a tracked motion over time [s]: legs, position, angles, condition number; shaded where not followed."""
     seconds = np.asarray(times, dtype=np.float64)
     figure, axes = new_figure(4, 1, (7.0, 8.0), sharex=True)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ...core.errors import RobotDescriptionError
 from ...lie_dynamics.files import read_file
-from ...lie_dynamics.model.urdf.source import MAX_SIZE
+from ...lie_dynamics.model.urdf.reader import MAX_SIZE
 from ...lie_dynamics.texts import quoted
 
 OWN_PACKAGE = "lie_dynamics_ros"

@@ -13,7 +13,7 @@ from test_redundant_legs import FURTHER, drawn_points, gaps, random_pose, turned
 from lie_dynamics_ros.identify.calibrate_command import _numbers, main
 from lie_dynamics_ros.identify.stations import Sources, read_stations
 from lie_dynamics_ros.lie_dynamics.stewart import LegReadings, PlatformSensors, StewartPlatform
-from lie_dynamics_ros.lie_dynamics.stewart.calibration.parameters import at_points
+from lie_dynamics_ros.lie_dynamics.stewart.calibration.model import at_points
 
 NAMES = [leg.name for leg in FURTHER]
 LEG_SCALE, WIRE_SCALE, WIRE_OFFSET = 0.5, 1e-3, -0.2

@@ -146,7 +146,8 @@ def test_jacobian_is_the_derivative_of_the_residuals(pose_sigma):
     distances = [("base", 1, "rod", 0.4), ("platform", "wire", 5, 0.2)]
     noise = 0.0 if pose_sigma is None else 1e-3
     seen = turned(poses, rng.normal(scale=noise, size=(8, 6)))
-    data = Measurements.check(seen, readings, 1e-3, pose_sigma, FURTHER, True, distances, 1e-3)
+    more = {"further": FURTHER, "gains": True, "distances": distances, "distance_sigma": 1e-3}
+    data = Measurements.check(seen, readings, 1e-3, pose_sigma, **more)
     theta = data.parameters.join(base, top, offsets, scales) + rng.normal(scale=1e-3, size=64)
     assert len(data.parameters.names) == len(theta) == data.parameters.count
 

@@ -12,8 +12,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     identifiability_report,
     reference_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.calibration.model import Measurements, cost_of, linearise
-from lie_dynamics_ros.lie_dynamics.stewart.calibration.parameters import Parameters
+from lie_dynamics_ros.lie_dynamics.stewart.calibration.model import Measurements, Parameters, cost_of, linearise
 
 NOMINAL = reference_platform(leg_limits=(0.2, 0.9))
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dynamics.kernels.common.joints import check_quaternions, has_transform, subspace
-from ...dynamics.kernels.common.manifold import move
+from ...dynamics.kernels.common.joints import check_quaternions, has_transform, move, subspace
 from ...dynamics.kernels.common.spatial import add, dot, scale, wrench_out
 from ...dynamics.kernels.common.states import all_finite
 from ...dynamics.kernels.forward_dynamics import (

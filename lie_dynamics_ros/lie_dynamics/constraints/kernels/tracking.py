@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ...dynamics.kernels.common.joints import constants3, constants9
-from ...dynamics.kernels.common.manifold import move
+from ...arrays import Array
+from ...dynamics.kernels.common.joints import constants3, constants9, move
 from ...engine.compile import kernel, outline
 from ...engine.lanes import LANES, get, get2, lift, put, put2, put3
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
@@ -514,7 +513,7 @@ def tracking_kernel():
     return kernel(f"({signature[:-2]})", quick=True)(track)
 
 
-def tracking_space(n: int, nq: int, links: int, nu: int, m: int, sensors: int) -> npt.NDArray[np.float64]:
+def tracking_space(n: int, nq: int, links: int, nu: int, m: int, sensors: int) -> Array:
     """Return the zeros that `track_all` works in; vectors lie in one line of the processor's cache each."""
     width = (nu + LANES - 1) // LANES * LANES
     size = LANES + (n + 1) * m + (max(m, nu) + nu + 2) * width + 18 * (n + 1) + (VALUE_ROWS + 6) * m

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array, Complex
+from ...arrays import Array, ArrayLike, Complex
 from ...dynamics.kinematics import forward_kinematics, frame_pose
 from ...model.model import Model
 from ...stewart import StewartPlatform, StewartWarning, assembly_modes
@@ -168,7 +168,7 @@ def six_legs(base: Array, platform: Array, lengths: Array) -> tuple[Array, Candi
 
 
 def assemblies_from_starts(
-    model: Model, constraints: ConstraintSet, held: Sequence[str], positions: npt.ArrayLike, starts: int = STARTS
+    model: Model, constraints: ConstraintSet, held: Sequence[str], positions: ArrayLike, starts: int = STARTS
 ) -> Assemblies:
     """Return the configurations to which `assemble` leads from random starts, the joints `held` staying (k,).
 

@@ -13,17 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
 from ...dynamics.kinematics import frame_pose
 from ...errors import DescriptionError, InputError
 from ...files import write_file
 from ...lie import SpatialInertia, se3
 from ...lie._arrays import as_array
 from ...model import joint_types as jt
-from ...model.builder import ModelBuilder
-from ...model.model import Model
+from ...model.model import Model, ModelBuilder
 from ...shown import pictures, shown
 from ...texts import LARGEST
 from ...travel import TravelLeft
@@ -68,7 +66,7 @@ class Mechanism:
     actuated: tuple[str, ...]
     platform: str
 
-    def motors(self, q: npt.ArrayLike) -> Array:
+    def motors(self, q: ArrayLike) -> Array:
         """Return the positions (..., k) of the motors in configurations (..., nq)."""
         return np.asarray(q, dtype=float)[..., self._places]
 
@@ -76,20 +74,20 @@ class Mechanism:
     def _places(self) -> list[int]:
         return [self.model.joint(name).q_slice.start for name in self.actuated]
 
-    def pose(self, q: npt.ArrayLike) -> Array:
+    def pose(self, q: ArrayLike) -> Array:
         """Return the pose (..., 4, 4) of the platform in the world frame [m]."""
         return frame_pose(self.model, q, self.platform)
 
-    def output(self, q: npt.ArrayLike) -> Array:
+    def output(self, q: ArrayLike) -> Array:
         """Return what the motors move, as `configuration` takes it; the `pose` unless a mechanism says otherwise."""
         return self.pose(q)
 
-    def show(self, q: npt.ArrayLike | None = None) -> Figure:
+    def show(self, q: ArrayLike | None = None) -> Figure:
         """Draw the mechanism in a configuration (nq,), at home when left out. It needs matplotlib."""
         figure: Figure = pictures().plot_model(self.model, self.q if q is None else q, self.constraints)
         return figure
 
-    def configuration(self, output: npt.ArrayLike) -> Array:
+    def configuration(self, output: ArrayLike) -> Array:
         """Return the closed configuration (..., nq) that has an output, legs bent as they are at home.
 
         Raises
@@ -99,11 +97,11 @@ class Mechanism:
         """
         raise InputError(f"mechanism {self.model.name!r} has no inverse kinematics in closed form")
 
-    def inverse_kinematics(self, output: npt.ArrayLike) -> Array:
+    def inverse_kinematics(self, output: ArrayLike) -> Array:
         """Return the positions (..., k) of the motors for an output; see `configuration`."""
         return self.motors(self.configuration(output))
 
-    def travel_left(self, q: npt.ArrayLike) -> TravelLeft:
+    def travel_left(self, q: ArrayLike) -> TravelLeft:
         """Return how far the platform can go along and about each axis from a closed configuration (nq,).
 
         See `constrained_travel_left`; limits of the motors are the model's.
@@ -115,7 +113,7 @@ class Mechanism:
         """
         return constrained_travel_left(self.model, self.constraints, q, self.actuated, self.platform)
 
-    def assembly_modes(self, positions: npt.ArrayLike) -> Assemblies:
+    def assembly_modes(self, positions: ArrayLike) -> Assemblies:
         """Return all closed configurations in which the motors have these positions (k,); see `Assemblies`.
 
         Raises
@@ -201,7 +199,7 @@ def shifted(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Array:
     return T
 
 
-def placed(rotation: npt.ArrayLike, origin: npt.ArrayLike) -> Array:
+def placed(rotation: ArrayLike, origin: ArrayLike) -> Array:
     """Return the pose (4, 4) of a rotation and an origin."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = rotation, origin
@@ -214,7 +212,7 @@ def about_z(angle: float) -> Array:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def for_legs(value: npt.ArrayLike, legs: int = 3) -> Array:
+def for_legs(value: ArrayLike, legs: int = 3) -> Array:
     """Return a dimension for each leg (legs,), which may be one number for all."""
     return np.array(np.broadcast_to(np.asarray(value, dtype=float), (legs,)))
 
@@ -305,13 +303,13 @@ def _wanted(value: object, shape: tuple[int, ...], least: float, with_least: boo
     return f"{shape[0]} numbers{kind} are" if shape else f"a number{kind} is"
 
 
-def require_reach(there: npt.ArrayLike, mechanism: str, leg: object, exception: type[Exception] = InputError) -> None:
+def require_reach(there: ArrayLike, mechanism: str, leg: object, exception: type[Exception] = InputError) -> None:
     """Raise an error that names the leg unless it reaches everywhere."""
     if not np.all(there):
         raise exception(f"{mechanism}: out of reach of {leg}")
 
 
-def real_numbers(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> Array:
+def real_numbers(value: ArrayLike, tail: tuple[int, ...], name: str) -> Array:
     """Return real numbers of shape (..., *tail), none beyond LARGEST; raises InputError for anything else."""
     array = as_array(value, tail, name)
     if np.iscomplexobj(array) or np.abs(array).max(initial=0.0) > LARGEST:
@@ -319,7 +317,7 @@ def real_numbers(value: npt.ArrayLike, tail: tuple[int, ...], name: str) -> Arra
     return array
 
 
-def real_pose(value: npt.ArrayLike) -> Array:
+def real_pose(value: ArrayLike) -> Array:
     """Return poses (..., 4, 4) of the platform that are real; raises GroupError or InputError for anything else."""
     return np.asarray(se3.check(real_numbers(value, (4, 4), "output"), "output"))
 

@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
 from ...errors import DescriptionError
 from ...lie import quaternion as quaternions
 from ...lie import se3
 from ...model import joint_types as jt
-from ...model.builder import ModelBuilder
+from ...model.model import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
@@ -59,7 +58,7 @@ class Delta(Mechanism, ABC):
     turns: Array
 
     @abstractmethod
-    def tips(self, positions: npt.ArrayLike) -> Array:
+    def tips(self, positions: ArrayLike) -> Array:
         """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for motors (..., 3)."""
 
     @abstractmethod
@@ -70,11 +69,11 @@ class Delta(Mechanism, ABC):
         """Return the rods (..., 3, 2, 3), seen in the legs' frames, in those of arms or carriages at (..., 3, 1)."""
         return rods
 
-    def output(self, q: npt.ArrayLike) -> Array:
+    def output(self, q: ArrayLike) -> Array:
         """Return the place (..., 3) of the platform [m]."""
         return self.pose(q)[..., :3, 3]
 
-    def configuration(self, output: npt.ArrayLike) -> Array:
+    def configuration(self, output: ArrayLike) -> Array:
         """Return the configuration (..., nq) for places (..., 3) of the platform; see `Mechanism.configuration`."""
         place = real_numbers(output, (3,), "output")
         positions = self._positions(self._seen(place))
@@ -139,7 +138,7 @@ class RotaryDelta(Delta):
 
     arm: Array
 
-    def tips(self, positions: npt.ArrayLike) -> Array:
+    def tips(self, positions: ArrayLike) -> Array:
         """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for arms (..., 3)."""
         x = np.asarray(positions)
         return np.asarray(self.arm[:, None] * np.stack([np.cos(x), 0.0 * x, -np.sin(x)], axis=-1))
@@ -173,7 +172,7 @@ class LinearDelta(Delta):
     def _direction(self) -> Array:
         return np.stack([np.cos(self.rail_angle), 0.0 * self.rail_angle, np.sin(self.rail_angle)], axis=-1)
 
-    def tips(self, positions: npt.ArrayLike) -> Array:
+    def tips(self, positions: ArrayLike) -> Array:
         """Return the middles (..., 3, 3) of the rods' upper ends, seen in the legs' frames, for slides (..., 3)."""
         return np.asarray(positions)[..., None] * self._direction
 
@@ -192,16 +191,16 @@ class LinearDelta(Delta):
     legs=3,
 )
 def delta_robot(
-    base_radius: npt.ArrayLike = 0.2,
-    platform_radius: npt.ArrayLike = 0.05,
-    arm: npt.ArrayLike = 0.3,
-    forearm: npt.ArrayLike = 0.8,
-    rod_spacing: npt.ArrayLike = 0.1,
+    base_radius: ArrayLike = 0.2,
+    platform_radius: ArrayLike = 0.05,
+    arm: ArrayLike = 0.3,
+    forearm: ArrayLike = 0.8,
+    rod_spacing: ArrayLike = 0.1,
     arm_mass: float = 0.5,
     rod_mass: float = 0.05,
     platform_mass: float = 0.3,
-    angle: npt.ArrayLike = 0.3,
-    gravity: npt.ArrayLike = DOWN,
+    angle: ArrayLike = 0.3,
+    gravity: ArrayLike = DOWN,
     tower_angles: tuple[float, float, float] = _THIRDS,
 ) -> RotaryDelta:
     """Return a delta robot hanging from the xy plane.
@@ -253,17 +252,17 @@ def delta_robot(
     legs=3,
 )
 def linear_delta(
-    base_radius: npt.ArrayLike = 0.25,
-    platform_radius: npt.ArrayLike = 0.05,
-    forearm: npt.ArrayLike = 0.35,
-    rod_spacing: npt.ArrayLike = 0.08,
+    base_radius: ArrayLike = 0.25,
+    platform_radius: ArrayLike = 0.05,
+    forearm: ArrayLike = 0.35,
+    rod_spacing: ArrayLike = 0.08,
     rail: float = 0.8,
-    rail_angle: npt.ArrayLike = 0.5 * np.pi,
+    rail_angle: ArrayLike = 0.5 * np.pi,
     carriage_mass: float = 0.3,
     rod_mass: float = 0.03,
     platform_mass: float = 0.2,
-    slide: npt.ArrayLike = 0.6,
-    gravity: npt.ArrayLike = DOWN,
+    slide: ArrayLike = 0.6,
+    gravity: ArrayLike = DOWN,
     tower_angles: tuple[float, float, float] = _THIRDS,
 ) -> LinearDelta:
     """Return a delta robot whose rods hang from carriages ("slide_1" to "slide_3") on three rails, as in printers.
@@ -315,7 +314,7 @@ def _turns(angles: tuple[float, ...]) -> Array:
 
 
 def _sizes(
-    base: npt.ArrayLike, platform: npt.ArrayLike, forearm: npt.ArrayLike, spacing: npt.ArrayLike
+    base: ArrayLike, platform: ArrayLike, forearm: ArrayLike, spacing: ArrayLike
 ) -> tuple[Array, Array, Array, Array]:
     return for_legs(base), for_legs(platform), for_legs(forearm), for_legs(spacing)
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array, Complex
+from ...arrays import Array, ArrayLike, Complex
 from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
-from ...model.builder import ModelBuilder
+from ...model.model import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
@@ -44,11 +43,11 @@ class FourBarArm(Mechanism):
     link: float
     tail: float
 
-    def output(self, q: npt.ArrayLike) -> Array:
+    def output(self, q: ArrayLike) -> Array:
         """Return the place (..., 3) of the tool [m]."""
         return self.pose(q)[..., :3, 3]
 
-    def configuration(self, output: npt.ArrayLike) -> Array:
+    def configuration(self, output: ArrayLike) -> Array:
         """Return the configuration (..., nq) for places (..., 3) of the tool; see `Mechanism.configuration`."""
         x, y, z = np.moveaxis(real_numbers(output, (3,), "output"), -1, 0)
         home_elbow, home_tail, home_knee, home_tool = (complex(p) for p in self._points(self.q))
@@ -100,7 +99,7 @@ def four_bar_arm(
     link_mass: float = 0.3,
     turret_mass: float = 3.0,
     angles: tuple[float, float] = (1.2, -0.4),
-    gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
 ) -> FourBarArm:
     """Return an arm with three motors ("turret", "shoulder", "crank"), a four-bar behind its elbow.
 
@@ -166,7 +165,7 @@ def four_bar(
     lengths: Sequence[float] = (1.0, 0.3, 0.9, 0.7),
     masses: Sequence[float] = (1.0, 1.0, 1.0),
     crank: float = 0.6,
-    gravity: npt.ArrayLike = _DOWN,
+    gravity: ArrayLike = _DOWN,
     spatial: bool = False,
 ) -> Mechanism:
     """Return a four-bar linkage: crank and coupler on the origin's pivot, rocker on the other, pinned together.
@@ -225,11 +224,11 @@ class FiveBar(Mechanism):
 
     lengths: tuple[float, ...]
 
-    def output(self, q: npt.ArrayLike) -> Array:
+    def output(self, q: ArrayLike) -> Array:
         """Return the place (..., 2) of the tip, where the couplers meet [m]."""
         return self.pose(q)[..., :2, 3]
 
-    def configuration(self, output: npt.ArrayLike) -> Array:
+    def configuration(self, output: ArrayLike) -> Array:
         """Return the configuration (..., nq) for places (..., 2) of the tip; see `Mechanism.configuration`."""
         place = real_numbers(output, (2,), "output")
         tip, (first, second) = place[..., 0] + 1j * place[..., 1], self._elbows(self.q)
@@ -266,7 +265,7 @@ def five_bar(
     lengths: Sequence[float] = (0.4, 0.3, 0.5, 0.5, 0.3),
     masses: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
     cranks: Sequence[float] = (2.0, 1.1),
-    gravity: npt.ArrayLike = _DOWN,
+    gravity: ArrayLike = _DOWN,
 ) -> FiveBar:
     """Return the planar five-bar linkage of Kim, section 3.1: five hinges are coordinates, and three constraints hold.
 
@@ -340,12 +339,12 @@ class PlanarThreeRrr(Mechanism):
     crank: float
     coupler: float
 
-    def output(self, q: npt.ArrayLike) -> Array:
+    def output(self, q: ArrayLike) -> Array:
         """Return place and angle of the platform (x, y, angle), (..., 3) [m, rad]."""
         T = self.pose(q)
         return np.stack([T[..., 0, 3], T[..., 1, 3], np.arctan2(T[..., 1, 0], T[..., 0, 0])], axis=-1)
 
-    def configuration(self, output: npt.ArrayLike) -> Array:
+    def configuration(self, output: ArrayLike) -> Array:
         """Return the configuration (..., nq) for outputs (x, y, angle) (..., 3); see `Mechanism.configuration`."""
         x, y, angle = np.moveaxis(real_numbers(output, (3,), "output"), -1, 0)
         ends = self._corners(x + 1j * y, angle)
@@ -422,7 +421,7 @@ def planar_3rrr(
     coupler_mass: float = 0.3,
     platform_mass: float = 0.5,
     angle: float = 0.0,
-    gravity: npt.ArrayLike = DOWN,
+    gravity: ArrayLike = DOWN,
 ) -> PlanarThreeRrr:
     """Return a planar 3-RRR platform in the xy plane: three legs of two links move and turn it.
 

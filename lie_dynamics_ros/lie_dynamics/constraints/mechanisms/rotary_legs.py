@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
 from ...errors import DescriptionError
 from ...model import joint_types as jt
-from ...model.builder import ModelBuilder
+from ...model.model import ModelBuilder
 from ...shown import shown
 from ...stewart import RotaryPlatform, StewartError, horn_directions
 from ...stewart.geometry.checks import as_joint_centres
@@ -34,7 +33,7 @@ class RotaryLegs(PointLegs):
 
     geometry: RotaryPlatform
 
-    def knees(self, positions: npt.ArrayLike) -> Array:
+    def knees(self, positions: ArrayLike) -> Array:
         """Return where cranks and rods meet (..., 6, 3) in the world, for cranks at (..., 6)."""
         return self.geometry.tips(positions)
 
@@ -66,20 +65,20 @@ def rotary_legs(
     platform_radius: float = 0.1,
     base_half_angle: float = 0.35,
     platform_half_angle: float = 0.2,
-    crank: npt.ArrayLike = 0.06,
-    rod_length: npt.ArrayLike = 0.2,
+    crank: ArrayLike = 0.06,
+    rod_length: ArrayLike = 0.2,
     crank_mass: float = 0.05,
     rod_mass: float = 0.05,
     platform_mass: float = 0.5,
-    angle: npt.ArrayLike = 0.2,
-    gravity: npt.ArrayLike = DOWN,
-    base_points: npt.ArrayLike | None = None,
-    platform_points: npt.ArrayLike | None = None,
-    motor_axes: npt.ArrayLike | None = None,
-    zero_directions: npt.ArrayLike | None = None,
+    angle: ArrayLike = 0.2,
+    gravity: ArrayLike = DOWN,
+    base_points: ArrayLike | None = None,
+    platform_points: ArrayLike | None = None,
+    motor_axes: ArrayLike | None = None,
+    zero_directions: ArrayLike | None = None,
     pattern: str | None = None,
     facing: str | None = None,
-    home: npt.ArrayLike | None = None,
+    home: ArrayLike | None = None,
     geometry: RotaryPlatform | None = None,
 ) -> RotaryLegs:
     """Return a platform on six rotary legs (6-RUS), as hexapods with servos have them.

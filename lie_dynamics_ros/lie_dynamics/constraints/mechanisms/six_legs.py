@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
 from ...errors import DescriptionError
 from ...lie import SpatialInertia, se3
 from ...lie import quaternion as quaternions
 from ...model import joint_types as jt
-from ...model.builder import ModelBuilder
+from ...model.model import ModelBuilder
 from ...shown import shown
 from ...stewart import OffsetPlatform, RotaryPlatform, StewartPlatform, reference_platform
 from ...stewart.solvers.offset_legs import carried, distinct, found_from
@@ -65,7 +64,7 @@ class SixLegs(Mechanism, ABC):
 
     leg_frames: Array
 
-    def configuration(self, output: npt.ArrayLike) -> Array:
+    def configuration(self, output: ArrayLike) -> Array:
         """Return the configuration (..., nq) for poses (..., 4, 4) of the platform; see `Mechanism.configuration`."""
         T = real_pose(output)
         return self._joints(T, self._legs(T))
@@ -109,7 +108,7 @@ class PointLegs(SixLegs, ABC):
         return ((legs - self.geometry.base_points)[..., None, :] @ self.leg_frames)[..., 0, :]
 
 
-def home_of(geometry: object, home: npt.ArrayLike | None, mechanism: str) -> Array:
+def home_of(geometry: object, home: ArrayLike | None, mechanism: str) -> Array:
     """Return the pose (4, 4) that is given, or the `home_pose` of a geometry; raises DescriptionError for none."""
     pose = getattr(geometry, "home_pose", None) if home is None else home
     if pose is None:
@@ -180,13 +179,13 @@ class GoughStewart(PointLegs):
 @dimensions(from_zero="cylinder_mass piston_mass")
 def gough_stewart(
     geometry: Geometry | None = None,
-    home: npt.ArrayLike | None = None,
+    home: ArrayLike | None = None,
     platform_inertia: SpatialInertia | None = None,
     cylinder_mass: float = 1.0,
     piston_mass: float = 0.5,
     cylinder_length: float = 0.4,
     piston_length: float = 0.4,
-    gravity: npt.ArrayLike = DOWN,
+    gravity: ArrayLike = DOWN,
 ) -> GoughStewart:
     """Return a Gough-Stewart platform whose legs are cylinders and pistons.
 
@@ -295,7 +294,7 @@ class OffsetLegs(SixLegs):
 @dimensions(from_zero="base_offset platform_offset cylinder_mass piston_mass")
 def offset_legs(
     geometry: OffsetPlatform | StewartPlatform | None = None,
-    home: npt.ArrayLike | None = None,
+    home: ArrayLike | None = None,
     base_offset: float = 0.03,
     platform_offset: float = 0.03,
     platform_inertia: SpatialInertia | None = None,
@@ -305,7 +304,7 @@ def offset_legs(
     cylinder_length: float = 0.4,
     piston_length: float = 0.4,
     knuckle_radius: float = 0.015,
-    gravity: npt.ArrayLike = DOWN,
+    gravity: ArrayLike = DOWN,
 ) -> OffsetLegs:
     """Return a Gough-Stewart platform whose legs stand on universal joints with axes that do not meet, at both ends.
 

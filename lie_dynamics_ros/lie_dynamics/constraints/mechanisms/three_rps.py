@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array, Complex
+from ...arrays import Array, ArrayLike, Complex
 from ...errors import InputError
 from ...lie import quaternion as quaternions
 from ...lie import se3
 from ...model import joint_types as jt
-from ...model.builder import ModelBuilder
+from ...model.model import ModelBuilder
 from ...shown import shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
@@ -69,7 +68,7 @@ class ThreeRps(Mechanism):
         """Return the ball joints on the platform (3, 3)."""
         return np.asarray(self.platform_radius[:, None] * _TURNS[:, :, 0])
 
-    def configuration(self, output: npt.ArrayLike) -> Array:
+    def configuration(self, output: ArrayLike) -> Array:
         """Return the configuration (..., nq) for poses (..., 4, 4); see `Mechanism.configuration` and `tilted`."""
         T = real_pose(output)
         ends = (T[..., None, :3, :3] @ self._balls[..., None])[..., 0] + T[..., None, :3, 3]
@@ -166,15 +165,15 @@ def _triad(points: Array) -> Array:
 
 @dimensions(per_leg="base_radius platform_radius", legs=3)
 def three_rps(
-    base_radius: npt.ArrayLike = 0.3,
-    platform_radius: npt.ArrayLike = 0.15,
+    base_radius: ArrayLike = 0.3,
+    platform_radius: ArrayLike = 0.15,
     cylinder_mass: float = 0.5,
     piston_mass: float = 0.3,
     platform_mass: float = 1.0,
     cylinder_length: float = 0.25,
     piston_length: float = 0.25,
     height: float = 0.4,
-    gravity: npt.ArrayLike = DOWN,
+    gravity: ArrayLike = DOWN,
 ) -> ThreeRps:
     """Return a 3-RPS platform: three sliding legs on hinges, ball joints at a platform that lifts and leans.
 

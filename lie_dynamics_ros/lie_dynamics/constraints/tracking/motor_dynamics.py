@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.kinematics import FrameKind, jacobian
 from ...dynamics.mass_matrix import gravity_force, mass_matrix
@@ -53,7 +52,7 @@ class PlatformWrench:
     map: Array
     condition: float
 
-    def covariance(self, noise: npt.ArrayLike) -> Array:
+    def covariance(self, noise: ArrayLike) -> Array:
         """Return the covariance (6, 6) by standard deviations of the efforts, one for all or one for each [N m, N]."""
         try:
             spread = self.map * np.broadcast_to(as_real(noise, (), "noise"), self.map.shape[1:])
@@ -67,8 +66,8 @@ class PlatformWrench:
 def platform_wrench(
     model: Model,
     constraints: ConstraintSet,
-    q: npt.ArrayLike,
-    efforts: npt.ArrayLike,
+    q: ArrayLike,
+    efforts: ArrayLike,
     motors: Sequence[str],
     frame: str,
     *,
@@ -222,7 +221,7 @@ class MotorDynamics:
         self,
         model: Model,
         constraints: ConstraintSet,
-        q: npt.ArrayLike,
+        q: ArrayLike,
         motors: Sequence[str],
         *,
         idle: Sequence[str] = (),
@@ -264,7 +263,7 @@ class MotorDynamics:
         other.tree = model
         return other
 
-    def with_gravity(self, gravity: npt.ArrayLike) -> MotorDynamics:
+    def with_gravity(self, gravity: ArrayLike) -> MotorDynamics:
         """Return it under another gravity, see `Model.with_gravity`."""
         return self.with_model(self.tree.with_gravity(gravity))
 
@@ -294,7 +293,7 @@ class MotorDynamics:
         """That of the tree."""
         return self.tree.n_bodies
 
-    def difference(self, y0: npt.ArrayLike, y1: npt.ArrayLike) -> Array:
+    def difference(self, y0: ArrayLike, y1: ArrayLike) -> Array:
         """Return y1 - y0 (..., f); InputError for other shapes, NaN and infinity."""
         return np.asarray(as_real(y1, (self.nv,), "y1") - as_real(y0, (self.nv,), "y0"))
 
@@ -317,12 +316,12 @@ class MotorDynamics:
         self._place.q, self._place.lost = np.array(q), lost
         self._place.maps.clear()
 
-    def along(self, y: npt.ArrayLike) -> TrackedMotion:
+    def along(self, y: ArrayLike) -> TrackedMotion:
         """Return the configurations along positions of the motors (k, f), one after another; changes nothing."""
         place = self._place
         return place.tracker.twin(place.q, _STEPS).update_many(y)
 
-    def configuration(self, y: npt.ArrayLike) -> Array:
+    def configuration(self, y: ArrayLike) -> Array:
         """Return configurations (..., nq) for positions of the motors (..., f).
 
         Raises
@@ -386,11 +385,11 @@ class MotorDynamics:
 
     # Motion.
 
-    def rates(self, y: npt.ArrayLike, yd: npt.ArrayLike) -> Array:
+    def rates(self, y: ArrayLike, yd: ArrayLike) -> Array:
         """Return the rates of all coordinates (..., nv) from those of the motors (..., f)."""
         return _times(self._at(as_real(y, (self.nv,), "y")).T, as_real(yd, (self.nv,), "yd"))
 
-    def accelerations(self, y: npt.ArrayLike, yd: npt.ArrayLike, ydd: npt.ArrayLike) -> Array:
+    def accelerations(self, y: ArrayLike, yd: ArrayLike, ydd: ArrayLike) -> Array:
         """Return the accelerations of all coordinates (..., nv): T y'' + dT/dt y'."""
         maps = self._at(as_real(y, (self.nv,), "y"))
         return self._accelerations(maps, _times(maps.T, as_real(yd, (self.nv,), "yd")), as_real(ydd, (self.nv,), "ydd"))
@@ -402,35 +401,31 @@ class MotorDynamics:
             found[..., self._others] -= _solved(maps.passive, bias[..., None], maps.idle)[..., 0]
         return found
 
-    def jacobian(self, y: npt.ArrayLike, frame: str, axes: FrameKind = "body") -> Array:
+    def jacobian(self, y: ArrayLike, frame: str, axes: FrameKind = "body") -> Array:
         """Return the Jacobian (..., 6, f) of a body or frame with respect to the motors; axes as in `jacobian`."""
         maps = self._at(as_real(y, (self.nv,), "y"))
         return np.asarray(jacobian(self.tree, maps.q, frame, axes) @ maps.T)
 
     # Dynamics, as the functions of these names for a `Model`.
 
-    def mass_matrix(self, y: npt.ArrayLike) -> Array:
+    def mass_matrix(self, y: ArrayLike) -> Array:
         """Return T^T M T (..., f, f) [kg m^2, kg m, kg]."""
         maps = self._at(as_real(y, (self.nv,), "y"))
         return np.asarray(np.swapaxes(maps.T, -1, -2) @ mass_matrix(self.tree, maps.q) @ maps.T)
 
-    def gravity_force(self, y: npt.ArrayLike) -> Array:
+    def gravity_force(self, y: ArrayLike) -> Array:
         """Return the efforts (..., f) of the motors that hold the mechanism at rest [N m, N]."""
         maps = self._at(as_real(y, (self.nv,), "y"))
         return _felt(maps.T, gravity_force(self.tree, maps.q))
 
-    def inverse_dynamics(
-        self, y: npt.ArrayLike, yd: npt.ArrayLike, ydd: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
-    ) -> Array:
+    def inverse_dynamics(self, y: ArrayLike, yd: ArrayLike, ydd: ArrayLike, f_ext: ArrayLike | None = None) -> Array:
         """Return the efforts (..., f) of the motors for a motion; `f_ext` (..., n_bodies, 6) as for the tree."""
         maps = self._at(as_real(y, (self.nv,), "y"))
         rates = _times(maps.T, as_real(yd, (self.nv,), "yd"))
         accelerations = self._accelerations(maps, rates, as_real(ydd, (self.nv,), "ydd"))
         return _felt(maps.T, inverse_dynamics(self.tree, maps.q, rates, accelerations, f_ext))
 
-    def forward_dynamics(
-        self, y: npt.ArrayLike, yd: npt.ArrayLike, effort: npt.ArrayLike, f_ext: npt.ArrayLike | None = None
-    ) -> Array:
+    def forward_dynamics(self, y: ArrayLike, yd: ArrayLike, effort: ArrayLike, f_ext: ArrayLike | None = None) -> Array:
         """Return the accelerations (..., f) of the motors under efforts (..., f)."""
         rest = as_real(effort, (self.nv,), "effort") - self.inverse_dynamics(y, yd, np.zeros(self.nv), f_ext)
         return _solved(self.mass_matrix(y), rest[..., None])[..., 0]

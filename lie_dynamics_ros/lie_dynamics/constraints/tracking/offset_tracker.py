@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Integers
 from ...lie import se3, so3
 from ...stewart import OffsetPlatform
 from ...stewart.geometry import inverse_kinematics as ik
@@ -50,7 +49,7 @@ class OffsetTracker:
     max_speed = None
 
     def __init__(
-        self, platform: OffsetPlatform, pose: npt.ArrayLike, *, leg_noise: npt.ArrayLike = 1e-5, max_steps: int = 1000
+        self, platform: OffsetPlatform, pose: ArrayLike, *, leg_noise: ArrayLike = 1e-5, max_steps: int = 1000
     ) -> None:
         self.platform, self.leg_covariance = platform, as_leg_covariance(leg_noise)
         self._mechanism = mechanism = offset_legs(platform, pose)
@@ -67,13 +66,13 @@ class OffsetTracker:
         of = self._mechanism
         return ClosedLoopTracker(of.model, of.constraints, q, of.actuated, max_steps=max_steps)
 
-    def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> OffsetTracker:
+    def with_options(self, *, leg_noise: ArrayLike, max_steps: int) -> OffsetTracker:
         """Return a tracker that goes on from the same pose with another leg noise and another number of steps."""
         other = copy.copy(self)
         other.set_options(leg_noise, max_steps)
         return other
 
-    def set_options(self, leg_noise: npt.ArrayLike, max_steps: int) -> None:
+    def set_options(self, leg_noise: ArrayLike, max_steps: int) -> None:
         """Go on from the same pose with other options; changes nothing in place."""
         self.leg_covariance = as_leg_covariance(leg_noise)
         self._tracker = self._tracker_at(self._tracker.q, max_steps)
@@ -108,7 +107,7 @@ class OffsetTracker:
         return np.concatenate([np.cross(arms, units), units], axis=1)
 
     def update(
-        self, lengths: npt.ArrayLike, rates: npt.ArrayLike | None = None, *, dt: float | None = None
+        self, lengths: ArrayLike, rates: ArrayLike | None = None, *, dt: float | None = None
     ) -> TrackedOffsetPose:
         """Go to the pose for new lengths (6,) [m], with their rates (6,) [m/s] for the twist; `dt` does not matter."""
         given = np.array(lengths, dtype=np.float64)
@@ -186,7 +185,7 @@ class TrackedOffsetPose:
             gain = np.full((6, 6), np.nan)
         return np.asarray(gain @ self._tracker.leg_covariance @ gain.T)
 
-    def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> bool:
+    def write_covariance(self, out: Array, order: Integers) -> bool:
         """Write it into (1, 6, 6) in another order of components; return whether it is finite."""
         out[0] = self.covariance[np.ix_(order, order)]
         return bool(np.isfinite(out).all())

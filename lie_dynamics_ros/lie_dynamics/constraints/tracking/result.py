@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Integers, Mask
 from ...dynamics.kinematics import frame_pose, jacobian
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real
@@ -110,22 +110,22 @@ class TrackedMotion:
         return self._rows[:, tk.RESULT : -len(self._setup.names)]
 
     @property
-    def statuses(self) -> npt.NDArray[np.int64]:
+    def statuses(self) -> Integers:
         """Codes of `TrackingStatus` (n,)."""
         return self._rows[:, tk.STATUS].astype(np.int64)
 
     @property
-    def valid(self) -> npt.NDArray[np.bool_]:
+    def valid(self) -> Mask:
         """Where the configuration belongs to the sample (n,)."""
         return self.continued
 
     @property
-    def continued(self) -> npt.NDArray[np.bool_]:
+    def continued(self) -> Mask:
         """Where it is the end of the regular straight line in the measured joints (n,)."""
         return np.asarray(self._rows[:, tk.CONTINUED] > 0.0)
 
     @property
-    def certified(self) -> npt.NDArray[np.bool_]:
+    def certified(self) -> Mask:
         """Where no other configuration with these joints was within reach (n,); False without a bound of the speed."""
         return np.asarray(self._rows[:, tk.CERTIFIED] > 0.0)
 
@@ -228,7 +228,7 @@ class TrackedState:
         """Sample less `q` (k,) [rad, m]; zero where sensors are not redundant."""
         return self.measured - self.q[self._setup.positions]
 
-    def rates(self, measured: npt.ArrayLike) -> Array:
+    def rates(self, measured: ArrayLike) -> Array:
         """Return the rates of all coordinates (..., nv) from those of the measured joints (..., k).
 
         Raises
@@ -239,7 +239,7 @@ class TrackedState:
         given = as_real(measured, (len(self._setup.names),), "measured")
         return np.asarray(given @ self._motion()[1].T)
 
-    def accelerations(self, rates: npt.ArrayLike, given: npt.ArrayLike, joints: Sequence[str] | None = None) -> Array:
+    def accelerations(self, rates: ArrayLike, given: ArrayLike, joints: Sequence[str] | None = None) -> Array:
         """Return the accelerations of all coordinates (nv,) that come nearest to those given of some joints.
 
         Parameters
@@ -273,7 +273,7 @@ class TrackedState:
         """Return the pose (4, 4) of a body or frame in the world frame [m]."""
         return frame_pose(self._setup.model, self.q, frame)
 
-    def twist(self, frame: str, measured: npt.ArrayLike) -> Array:
+    def twist(self, frame: str, measured: ArrayLike) -> Array:
         """Return the body twist (..., 6) of a body or frame, from rates as `rates` takes them [rad/s, m/s]."""
         return np.asarray(self.rates(measured) @ jacobian(self._setup.model, self.q, frame).T)
 

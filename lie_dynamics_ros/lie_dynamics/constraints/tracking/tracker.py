@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import AnyArray, Array, ArrayLike
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real, count_of, number_of, real_numbers
 from ...model import layout
@@ -28,7 +27,7 @@ from ..quantities import constraint_error, constraint_jacobian, constraint_quant
 from .result import Setup, TrackedMotion, TrackedState
 
 
-def largest_rates(model: Model, given: npt.ArrayLike | Mapping[str, Any] | None) -> Array:
+def largest_rates(model: Model, given: ArrayLike | Mapping[str, Any] | None) -> Array:
     """Return the largest rate of each coordinate (nv,); those of a rotation or a displacement all have its own.
 
     Raises
@@ -149,7 +148,7 @@ class _Hold:
     at: Array
     setup: Setup
     freedoms: int
-    tables: tuple[npt.NDArray[Any], ...]
+    tables: tuple[AnyArray, ...]
     sizes: tuple[int, ...]
 
     def space(self) -> Array:
@@ -211,12 +210,12 @@ class ClosedLoopTracker:
         self,
         model: Model,
         constraints: ConstraintSet,
-        q: npt.ArrayLike,
+        q: ArrayLike,
         measured: Sequence[str],
-        max_speed: npt.ArrayLike | Mapping[str, Any] | None = None,
+        max_speed: ArrayLike | Mapping[str, Any] | None = None,
         *,
-        sensor_error: npt.ArrayLike = 0.0,
-        sensor_noise: npt.ArrayLike = 1e-5,
+        sensor_error: ArrayLike = 0.0,
+        sensor_noise: ArrayLike = 1e-5,
         max_steps: int = 1000,
         idle: Sequence[str] = (),
     ) -> None:
@@ -312,7 +311,7 @@ class ClosedLoopTracker:
         """Whether positions were OUT_OF_REACH since the last `reset`, so that nothing is certified."""
         return self._refuted
 
-    def reset(self, q: npt.ArrayLike) -> None:
+    def reset(self, q: ArrayLike) -> None:
         """Start again from another configuration (nq,), which the mechanism is known to be in; errors as above."""
         model = self.setup.model
         start = np.array(shaped(q, model.nq, "q", model), dtype=float)
@@ -362,7 +361,7 @@ class ClosedLoopTracker:
                     memory[first + count :] = turned.q
             self._run(y, np.zeros(len(self._time)), out)
 
-    def update(self, positions: npt.ArrayLike, *, dt: float | None = None) -> TrackedState:
+    def update(self, positions: ArrayLike, *, dt: float | None = None) -> TrackedState:
         """Go to the configuration for new positions (k,) of the measured joints.
 
         Parameters
@@ -395,7 +394,7 @@ class ClosedLoopTracker:
             pass
         return self.update_many(real_numbers(positions, "positions")[None], dt=dt)[0]
 
-    def time_to_singularity(self, rates: npt.ArrayLike, horizon: float = 1.0) -> float:
+    def time_to_singularity(self, rates: ArrayLike, horizon: float = 1.0) -> float:
         """Return when the measured joints come to a singular configuration if they keep their rates [s].
 
         The way from the last good configuration until then is proven to be regular. A singularity follows within some
@@ -440,7 +439,7 @@ class ClosedLoopTracker:
                 piece = max(0.25 * piece, _SMALLEST_PIECE * time)
         return np.inf
 
-    def update_many(self, positions: npt.ArrayLike, *, dt: npt.ArrayLike | None = None) -> TrackedMotion:
+    def update_many(self, positions: ArrayLike, *, dt: ArrayLike | None = None) -> TrackedMotion:
         """Go through many positions (n, k) of the measured joints in turn, in one compiled loop.
 
         `dt` [s] is a number, or one before each sample (n,). Errors as `update`.
@@ -522,7 +521,7 @@ def _held(
     return held, idle, freedoms
 
 
-def _each(value: npt.ArrayLike, count: int, name: str, least: float) -> Array:
+def _each(value: ArrayLike, count: int, name: str, least: float) -> Array:
     try:
         array = np.array(np.broadcast_to(real_numbers(value, name), (count,)))
     except ValueError:

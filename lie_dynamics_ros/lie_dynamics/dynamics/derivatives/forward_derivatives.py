@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Mask
 from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
@@ -20,8 +19,7 @@ from ..kernels.derivatives.hybrid_derivatives import hybrid_derivatives_batch as
 from ..kernels.forward_dynamics import forward_dynamics as _forward
 from ..kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from ..losses import joint_terms, joint_terms_rate, joint_terms_slope
-from .inverse_derivatives import inverse_dynamics_derivatives
-from .user_joint_derivatives import extend_twice
+from .inverse_derivatives import extend_twice, inverse_dynamics_derivatives
 
 _empty = np.empty
 _new = tuple.__new__
@@ -133,10 +131,10 @@ def _block(values: Array, k: int) -> Array:
 
 def forward_dynamics_derivatives(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
 ) -> ForwardDynamicsDerivatives:
@@ -188,12 +186,12 @@ def forward_dynamics_derivatives(
 
 def hybrid_dynamics_derivatives(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
 ) -> HybridDynamicsDerivatives:
@@ -245,7 +243,7 @@ def hybrid_dynamics_derivatives(
 
 
 def _general(
-    model: Model, inputs: dict[str, Any], given: npt.NDArray[np.bool_], f_ext: npt.ArrayLike | None, threads: int
+    model: Model, inputs: dict[str, Any], given: Mask, f_ext: ArrayLike | None, threads: int
 ) -> HybridDynamicsDerivatives:
     n = model.nv
     losses = np.zeros(n)
@@ -265,9 +263,7 @@ def _general(
     return found
 
 
-def _take(
-    dqdd: Array, dtau: Array, found: HybridDynamicsDerivatives, given: npt.NDArray[np.bool_], slope: Array
-) -> None:
+def _take(dqdd: Array, dtau: Array, found: HybridDynamicsDerivatives, given: Mask, slope: Array) -> None:
     """Let joint terms of a slope take their part of the given forces, and of the forces of given accelerations."""
     lost = slope if not given.size else np.where(given[:, None], 0.0, slope)
     dqdd[...] -= found.dqdd_dgiven @ lost
@@ -277,12 +273,12 @@ def _take(
 
 def coupled_hybrid_derivatives(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    given: npt.NDArray[np.bool_],
-    f_ext: npt.ArrayLike | None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    given: Mask,
+    f_ext: ArrayLike | None,
     threads: int = 1,
 ) -> tuple[Array, Array]:
     """Return what `HybridDynamicsDerivatives` holds, by a dense solve with those of inverse dynamics."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
 from ...lie import se3, so3
 from ...model import layout
 from ...model.arguments import validate_model
@@ -17,7 +16,7 @@ from ...model.model import Model
 from ...model.pack import copied, get_inertia
 from ..kinematics import forward_kinematics
 from ..motion import body_accelerations, body_velocities, center_of_mass, require_mass
-from .user_joint_derivatives import rate_derivatives, subspace_derivatives
+from .inverse_derivatives import rate_derivatives, subspace_derivatives
 
 
 class CenterOfMassDerivatives(NamedTuple):
@@ -54,7 +53,7 @@ class CentroidalMomentumDerivatives(NamedTuple):
 
 
 @validate_model
-def center_of_mass_derivatives(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike) -> CenterOfMassDerivatives:
+def center_of_mass_derivatives(model: Model, q: ArrayLike, qd: ArrayLike) -> CenterOfMassDerivatives:
     """Return how the centre of mass and its velocity change along the coordinates.
 
     Parameters
@@ -85,7 +84,7 @@ def center_of_mass_derivatives(model: Model, q: npt.ArrayLike, qd: npt.ArrayLike
 
 @validate_model
 def centroidal_momentum_derivatives(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike
 ) -> CentroidalMomentumDerivatives:
     """Return how the momentum about the centre of mass, and its rate, change with the motion.
 

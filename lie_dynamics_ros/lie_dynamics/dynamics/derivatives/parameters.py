@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import AnyArray
+from ...arrays import AnyArray, ArrayLike
 from ...errors import InputError
 from ...lie import inertial_parameters
 from ...lie._arrays import as_numbers
@@ -114,9 +113,7 @@ class Parameter:
         return cls._of("inertia", body, np.eye(10)[names.index(which)], (10,))
 
     @classmethod
-    def placement(
-        cls, joint: Coordinate, twist: npt.ArrayLike, frame: Literal["joint", "parent"] = "joint"
-    ) -> Parameter:
+    def placement(cls, joint: Coordinate, twist: ArrayLike, frame: Literal["joint", "parent"] = "joint") -> Parameter:
         """Return a displacement of a joint, with all it carries, on its parent.
 
         Parameters
@@ -132,7 +129,7 @@ class Parameter:
         return cls._of("placement", joint, twist, (6,), frame)
 
     @classmethod
-    def axis(cls, joint: Coordinate, rotation: npt.ArrayLike, step: int = 0) -> Parameter:
+    def axis(cls, joint: Coordinate, rotation: ArrayLike, step: int = 0) -> Parameter:
         """Return a turn of a joint's axis about the joint's origin; the body at q = 0 stays where it is.
 
         Parameters
@@ -169,13 +166,13 @@ class Parameter:
     # -- surroundings ----------------------------------------------------------------------------------------------
 
     @classmethod
-    def gravity(cls, direction: npt.ArrayLike) -> Parameter:
+    def gravity(cls, direction: ArrayLike) -> Parameter:
         """Return a change of the gravity vector in a direction (3,) of the world frame."""
         return cls._of("gravity", None, direction, (3,))
 
     @classmethod
     def external_force(
-        cls, body: Coordinate, component: int | npt.ArrayLike, frame: Literal["body", "world", "aligned"] = "body"
+        cls, body: Coordinate, component: int | ArrayLike, frame: Literal["body", "world", "aligned"] = "body"
     ) -> Parameter:
         """Return one component of the external wrench on a body, or a wrench that grows with p.
 
@@ -200,16 +197,16 @@ class Parameter:
     @classmethod
     def custom(
         cls,
-        dq: npt.ArrayLike | None = None,
-        dqd: npt.ArrayLike | None = None,
-        dqdd: npt.ArrayLike | None = None,
-        dtau: npt.ArrayLike | None = None,
-        dh: Mapping[Coordinate, npt.ArrayLike] | None = None,
-        dS: Mapping[Coordinate, npt.ArrayLike] | None = None,
-        dS_rate: Mapping[Coordinate, npt.ArrayLike] | None = None,
-        dI: Mapping[Coordinate, npt.ArrayLike] | None = None,
-        dF: Mapping[Coordinate, npt.ArrayLike] | None = None,
-        dgravity: npt.ArrayLike | None = None,
+        dq: ArrayLike | None = None,
+        dqd: ArrayLike | None = None,
+        dqdd: ArrayLike | None = None,
+        dtau: ArrayLike | None = None,
+        dh: Mapping[Coordinate, ArrayLike] | None = None,
+        dS: Mapping[Coordinate, ArrayLike] | None = None,
+        dS_rate: Mapping[Coordinate, ArrayLike] | None = None,
+        dI: Mapping[Coordinate, ArrayLike] | None = None,
+        dF: Mapping[Coordinate, ArrayLike] | None = None,
+        dgravity: ArrayLike | None = None,
     ) -> Parameter:
         """Return a parameter given by all that it changes, the quantities of Kim (92); what is left out stays.
 

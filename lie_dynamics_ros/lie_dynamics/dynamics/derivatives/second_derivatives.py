@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
 from ...errors import InputError
 from ...lie import so3
 from ...lie._arrays import as_numbers
@@ -23,8 +22,7 @@ from ..kernels.derivatives.second_derivatives import second_derivative_tensors_b
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
 from ..losses import joint_terms_bend
 from .forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
-from .inverse_derivatives import inverse_dynamics_derivatives
-from .user_joint_derivatives import WEIGHTS
+from .inverse_derivatives import WEIGHTS, inverse_dynamics_derivatives
 
 #: Step of differences [rad, m]. The derivatives that they difference are differences themselves, with errors of some
 #: 1e-13, which become a hundred times that.
@@ -68,11 +66,11 @@ class SecondDerivatives:
 @validate_model
 def inverse_dynamics_second_derivatives(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    vector: npt.ArrayLike | None = None,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    vector: ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
     out: SecondDerivatives | None = None,
@@ -136,16 +134,16 @@ def _earlier(
 
 def _inverse(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    vector: npt.ArrayLike | None,
-    f_ext: npt.ArrayLike | None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    vector: ArrayLike | None,
+    f_ext: ArrayLike | None,
     threads: int,
     into: Array | None,
 ) -> SecondDerivatives:
     n = model.rows.shape[0] - 1
-    inputs: dict[str, npt.ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
+    inputs: dict[str, ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
     rates = None if model.coupling is None else model.coupling.rates
     if vector is None:
         (found,) = _TENSORS.evaluate(model, inputs, f_ext, threads=threads, into=into)
@@ -206,11 +204,11 @@ class ForwardSecondDerivatives:
 @validate_model
 def forward_dynamics_second_derivatives(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    vector: npt.ArrayLike | None = None,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    vector: ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
     out: ForwardSecondDerivatives | None = None,
@@ -282,13 +280,13 @@ class HybridSecondDerivatives:
 @validate_model
 def hybrid_dynamics_second_derivatives(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
-    vector: npt.ArrayLike | None = None,
-    f_ext: npt.ArrayLike | None = None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
+    vector: ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
     out: HybridSecondDerivatives | None = None,
@@ -343,11 +341,11 @@ def hybrid_dynamics_second_derivatives(
 
 def _of_unknown(
     model: Model,
-    inputs: dict[str, npt.ArrayLike],
+    inputs: dict[str, ArrayLike],
     solve: Array,
     slopes: tuple[Array, Array, Array],
-    vector: npt.ArrayLike | None,
-    f_ext: npt.ArrayLike | None,
+    vector: ArrayLike | None,
+    f_ext: ArrayLike | None,
     threads: int,
     memory: _Four | None,
 ) -> _Four:
@@ -436,11 +434,11 @@ def _fill(
 def user_second_derivatives(
     model: Model,
     dq_dq: Array,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    vector: npt.ArrayLike | None,
-    f_ext: npt.ArrayLike | None,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    vector: ArrayLike | None,
+    f_ext: ArrayLike | None,
     threads: int,
 ) -> tuple[Array, Array, Array, Array]:
     """Return what `SecondDerivatives` holds, for a model with user-defined joints, from first derivatives.

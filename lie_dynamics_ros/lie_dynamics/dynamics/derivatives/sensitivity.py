@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import AnyArray, Array
+from ...arrays import AnyArray, Array, ArrayLike, Mask
 from ...errors import InputError
 from ...lie import inertial_parameters, se3
 from ...model import layout
@@ -30,8 +29,8 @@ from ..inputs import Algorithm, _shaped_wrench
 from ..kernels.derivatives import seeds
 from ..kernels.derivatives.sensitivity import sensitivity_batch
 from ..losses import friction_columns, joint_terms_rate, joint_terms_slope, rotor_acceleration
+from .inverse_derivatives import rate_derivatives, subspace_derivatives
 from .parameters import Change, Parameter
-from .user_joint_derivatives import rate_derivatives, subspace_derivatives
 
 # From parameters to seeds: the table that the kernel of sensitivities reads (`kernels.derivatives.seeds`).
 
@@ -58,7 +57,7 @@ class Seeding:
         parameters: Sequence[Parameter],
         q: AnyArray,
         qd: AnyArray,
-        given: npt.NDArray[np.bool_] | None = None,
+        given: Mask | None = None,
     ) -> None:
         self.model, self._q, self._qd, self._given = model, q, qd, given
         self.direct: list[tuple[int, str, int | None, AnyArray]] = []
@@ -289,11 +288,11 @@ _HOLDS = {"body": seeds.HELD_BY_BODY, "world": seeds.HELD_BY_WORLD, "aligned": s
 @validate_model
 def inverse_dynamics_sensitivity(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
     parameter: Parameters,
-    f_ext: npt.ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
     threads: int = 1,
@@ -335,11 +334,11 @@ def inverse_dynamics_sensitivity(
 @validate_model
 def forward_dynamics_sensitivity(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
     parameter: Parameters,
-    f_ext: npt.ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
     threads: int = 1,
@@ -373,13 +372,13 @@ def forward_dynamics_sensitivity(
 @validate_model
 def hybrid_dynamics_sensitivity(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    prescribed: npt.ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    prescribed: ArrayLike,
     parameter: Parameters,
-    f_ext: npt.ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
     *,
     f_ext_held: Hold = "body",
     threads: int = 1,
@@ -439,14 +438,14 @@ class SeededMotion:
         Accelerations do not change where it is False.
     """
 
-    q: npt.ArrayLike
-    qd: npt.ArrayLike
-    qdd: npt.ArrayLike
+    q: ArrayLike
+    qd: ArrayLike
+    qdd: ArrayLike
     parameters: Sequence[Parameter]
-    f_ext: npt.ArrayLike | None
+    f_ext: ArrayLike | None
     held: str
     threads: int
-    given: npt.NDArray[np.bool_] | None = None
+    given: Mask | None = None
 
 
 def _inverse(model: Model, motion: SeededMotion) -> tuple[Array, Seeding]:

@@ -53,7 +53,9 @@ from .common.joints import (
     constants3,
     constants6,
     has_transform,
+    prepare_transforms,
     project,
+    transform,
 )
 from .common.spatial import (
     add,
@@ -70,7 +72,6 @@ from .common.spatial import (
     wrench_out,
 )
 from .common.states import NONE_GIVEN, all_finite, make_batch, make_single, wrench_fits
-from .common.steps import prepare_transforms, transform
 from .inverse_dynamics import external_wrench
 
 # Columns of the workspace. Accelerations take the place of the velocities in the last sweep.

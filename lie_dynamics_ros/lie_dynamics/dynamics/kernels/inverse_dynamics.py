@@ -43,11 +43,12 @@ from .common.joints import (
     constants6,
     constants9,
     has_transform,
+    prepare_transforms,
     project,
+    transform,
 )
 from .common.spatial import acceleration_into, add, body_wrench, cross, rotate, scale, sub, unrotate, wrench_out
 from .common.states import NONE_GIVEN, all_finite, make_batch, make_single, wrench_fits
-from .common.steps import prepare_transforms, transform
 
 # Columns of the workspace.
 _R, _P, _W, _V, _DW, _DV, _M, _F, _AW = 0, 9, 12, 15, 18, 21, 24, 27, 30

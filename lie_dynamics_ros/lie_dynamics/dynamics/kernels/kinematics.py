@@ -5,10 +5,18 @@ from __future__ import annotations
 from ...engine.compile import fixed, inline, kernel, pasted, straight
 from ...engine.lanes import get, get3, get9, lift, put, put2, put3, put9, shared_integer
 from ...model.layout import AXIS, AXIS_V, AXIS_W, BODY, BODY_ROTATION, KIND, LAST, N_BODIES, N_V, NOT_FINITE, OK, PARENT
-from .common.joints import constants9, custom_rate, has_transform, is_custom, row_transform, subspace
+from .common.joints import (
+    constants9,
+    custom_rate,
+    has_transform,
+    is_custom,
+    passing_transform,
+    prepare_transforms,
+    row_transform,
+    subspace,
+)
 from .common.spatial import add, cross, matmul, rotate, scale, twist_cross, twist_into
 from .common.states import NONE_GIVEN, all_finite, make_batch, make_single
-from .common.steps import passing_transform, prepare_transforms
 from .mass_matrix import clear
 
 #: Columns of the table of poses: rotation by rows, then origin, in the world frame.

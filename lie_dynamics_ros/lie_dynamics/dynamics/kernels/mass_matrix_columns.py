@@ -84,7 +84,7 @@ def _place_vectors(a, k, stride, x):
 
 
 if COMPILED:
-    from .common.steps import step_vectors
+    from .common.joints import step_vectors
 
     @inline
     def _poses(rows, q, work):

@@ -24,11 +24,13 @@ from .common.joints import (
     constants6,
     constants9,
     has_transform,
+    passing_transform,
+    prepare_transforms,
     row_transform,
+    transform,
 )
 from .common.spatial import add, cross, dot, momentum, rotate, scale, sub, twist_into, unrotate
 from .common.states import NONE_GIVEN, make_batch, make_single
-from .common.steps import passing_transform, prepare_transforms, transform
 from .common.world import (
     COLUMNS,
     INERTIA_COLUMNS,

@@ -21,10 +21,10 @@ from ...dynamics.joint_friction import JointFriction
 from ...files import write_file
 from ...lie import SpatialInertia
 from ...lie._arrays import number_of
-from ...model.arguments import require_model, shared_options
+from ...model.arguments import require_model
 from ...model.model import Model
 from ...model.urdf_inertias import LOSSES, with_inertias
-from ...shown import picture, shown, table, write_page
+from ...shown import picture, shared_options, shown, table, write_page
 from ..estimation import chosen_bodies
 from ..recordings import even_times
 from ..regression import BaseParameters, parameter_names, reduce_columns

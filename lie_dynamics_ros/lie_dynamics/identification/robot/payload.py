@@ -22,9 +22,9 @@ from ...arrays import Array
 from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...errors import InputError
 from ...lie import SpatialInertia, inertial_parameters
-from ...model.arguments import require_model, shared_options
+from ...model.arguments import require_model
 from ...model.model import Model
-from ...shown import shown
+from ...shown import shared_options, shown
 from ..estimation import Divergence, chosen_bodies, consistent_fit, references
 from ..recordings import even_times
 from .fit import HUBER, TERMS, Equations, Fit, least_squares, triangle

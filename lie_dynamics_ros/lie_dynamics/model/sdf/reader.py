@@ -20,7 +20,7 @@ from ..bodies import ROOT_JOINT, BodyTree
 from ..checks import InertiaCheck, check_inertias, check_mimics, suggestion
 from ..description import JointDescription, LinkDescription
 from ..urdf.fields import Strangers
-from ..urdf.source import MAX_SIZE, read_source
+from ..urdf.reader import MAX_SIZE, read_source
 from .fields import SdfFields, read_sdf_element
 from .frames import UNIQUE_SINCE, WORLD, Frames, Scope, ScopeReader, SdfFrame
 from .tree import JointReader, SdfJoint, Tree, add_bodies, ends, span

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import AnyArray
+from ...arrays import AnyArray, ArrayLike
 from ...errors import DescriptionError
 from ...lie import SpatialInertia, se3
 from ...texts import listed, quoted, shortened, unique
@@ -449,8 +448,8 @@ def _type(joint: SdfJoint, axes: list[AnyArray]) -> JointType:
     return joint_types.universal(*axes)
 
 
-def _limits(axes: list[Axis]) -> dict[str, npt.ArrayLike]:
-    limits: dict[str, npt.ArrayLike] = {}
+def _limits(axes: list[Axis]) -> dict[str, ArrayLike]:
+    limits: dict[str, ArrayLike] = {}
     for key in ("lower", "upper", "velocity", "effort", "damping", "friction", "stiffness", "spring_reference"):
         values = [getattr(axis, key) for axis in axes]
         if any(math.isfinite(value) and (value or key in ("lower", "upper", "velocity", "effort")) for value in values):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dynamics.kernels.common.joints import check_quaternions
-from ...dynamics.kernels.common.manifold import move, tangent_rate
+from ...dynamics.kernels.common.joints import check_quaternions, move, tangent_rate
 from ...dynamics.kernels.common.states import all_finite
 from ...dynamics.kernels.forward_dynamics import COLUMNS as _WORK_COLUMNS
 from ...dynamics.kernels.forward_dynamics import hybrid_dynamics_core

@@ -8,20 +8,18 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array, Complex, Integers, Mask
+from ...arrays import Array, ArrayLike, Complex, Integers, Mask
+from ...errors import StewartError
 from ...lie import se3, so3
 from ...shown import shown
-from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.platform import StewartPlatform
 from ..solvers.kernels import newton as nk
-from ..solvers.kernels.certificate import MAX_H
-from ..solvers.kernels.nearest import approach
+from ..solvers.kernels.newton import MAX_H, approach
 from ..solvers.memory import blank_memory, read_pose
 from ..solvers.reachability import check_lengths
-from .classes import EXACT, placement_of
 from .kernels.poses import ERROR, MOVED, PROOF, place, refine
-from .paths import Target, finite_poses, make_target, with_mirror_images
+from .paths import EXACT, Target, finite_poses, make_target, placement_of, with_mirror_images
 from .search import FoundPoses, follow_paths
 
 # Self-motions: whether a Stewart platform can move though its legs are locked.
@@ -313,7 +311,7 @@ class AssemblyModes:
         return text
 
 
-def assembly_modes(platform: PointJointed, lengths: npt.ArrayLike) -> AssemblyModes:
+def assembly_modes(platform: PointJointed, lengths: ArrayLike) -> AssemblyModes:
     """Return every pose of {B} in {N} for leg lengths (6,) [m]; leg limits are not looked at.
 
     For a `RotaryPlatform` they are angles of its motors [rad]; the result is that of the platform they leave, `locked`.
@@ -429,7 +427,7 @@ def _from_the_top(poses: Array, platform: StewartPlatform) -> npt.NDArray[np.int
     return np.lexsort((-y, -x, -z))
 
 
-def _checked(lengths: npt.ArrayLike, platform: StewartPlatform) -> Array:
+def _checked(lengths: ArrayLike, platform: StewartPlatform) -> Array:
     array = np.array(check_lengths(lengths, platform))
     if array.shape != (6,):
         raise StewartError(f"lengths has shape {array.shape}, expected (6,): one for each leg", name="lengths")

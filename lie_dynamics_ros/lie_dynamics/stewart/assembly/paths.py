@@ -1,15 +1,280 @@
-"""All complex poses of a Stewart platform by tracking paths from a start system; doubtful ends are left open."""
+"""All complex poses of a Stewart platform by tracking paths from the start system of its class; doubtful ends are open.
+
+A class is a linear space of platforms: joints shared by legs, flat base and platform, a common symmetry. Each has a
+start system, a random complex member with all its poses, so that paths to any member of the class lead to finite poses
+and none is wasted. Flat classes are mirror images of themselves in their plane, so half of the poses do.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import pairwise, permutations
+from pathlib import Path
 
 import numpy as np
 
 from ...arrays import Array, Complex, Integers, Mask
-from .classes import Placement, StartSystem
+from ...lie import so3
 from .kernels.paths import ARRIVED, CONDITION, track_all
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """A relabelling of legs that is a motion of both sides into themselves.
+
+    Attributes
+    ----------
+    order : leg i moves to where leg ``order[i]`` is.
+    mirrored : for base and platform, whether the motion is a reflection.
+    angles : for base and platform, the angle of the rotation, or twice that of the mirror line, in (-pi, pi] [rad].
+    """
+
+    order: tuple[int, ...]
+    mirrored: tuple[bool, bool]
+    angles: tuple[float, float]
+
+    @property
+    def is_swap(self) -> bool:
+        """Whether it exchanges legs in three pairs."""
+        return all(self.order[j] == i != j for i, j in enumerate(self.order))
+
+    @property
+    def is_third_turn(self) -> bool:
+        """Whether it turns both sides by a third of a turn, either way."""
+        cycles = all(self.order[self.order[j]] == i != j for i, j in enumerate(self.order))
+        return cycles and not any(self.mirrored) and all(np.cos(angle) < 0.0 for angle in self.angles)
+
+
+@lru_cache(maxsize=1)
+def leg_orders() -> Integers:
+    """Return all orders of six legs, (720, 6)."""
+    return np.array(list(permutations(range(6))), dtype=np.int64)
+
+
+def common_symmetries(sides: list[Array], tolerances: list[float]) -> list[Symmetry]:
+    """Return the symmetries that two sets of points (6, 2), centred, have in common, the identity among them.
+
+    Points of each set may be off by its tolerance.
+    """
+    orders = leg_orders()
+    for points, tolerance in zip(sides, tolerances, strict=True):
+        gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
+        for j in range(1, 6):  # column by column, as most orders fall out early
+            moved = gaps[orders[:, :j], orders[:, j : j + 1]]
+            orders = orders[(np.abs(moved - gaps[:j, j]) <= 4.0 * tolerance).all(axis=1)]
+    found = []
+    for order in orders:
+        base, platform = (_motion(points.T @ points[order]) for points in sides)
+        found.append(Symmetry(tuple(order.tolist()), (base[0], platform[0]), (base[1], platform[1])))
+    return found
+
+
+def _motion(moment: Array) -> tuple[bool, float]:
+    """Return the plane motion that best moves points p to q, from the sum of p q^T: mirrored or not, its angle."""
+    (xx, xy), (yx, yy) = moment.tolist()
+    if np.hypot(xx + yy, xy - yx) >= np.hypot(xx - yy, xy + yx):
+        return False, float(np.arctan2(xy - yx, xx + yy))
+    return True, float(np.arctan2(xy + yx, xx - yy))
+
+
+#: Joint coordinates are taken to be as meant by a class when they are off by at most this share of the size: usually,
+#: and where so little can matter.
+TOLERANCE, EXACT = 1e-5, 1e-12
+
+_DATA = Path(__file__).with_name("start_systems.npz")
+
+
+@dataclass(frozen=True, eq=False)
+class StartSystem:
+    """A class of platforms and a complex member of it with all its poses.
+
+    Attributes
+    ----------
+    name : what the class is called in results.
+    count : finite complex poses of its generic members.
+    flat : whether base and platform are flat; ``points`` then holds one pose of each pair of mirror images.
+    symmetry : what base and platform have in common beside being flat: "mirror", "point" or "three-fold" symmetry,
+        "affine" when the platform is an affine image of the base, as similar hexagons are; "" when nothing.
+    base_labels, platform_labels : which legs share a joint, (6,), numbered by first appearance.
+    platform : the member, (7, 6), as `kernels.equations.fill_table` takes it.
+    points : its poses (r, v) in chart 0, (count or count / 2, 6).
+    """
+
+    name: str
+    count: int
+    flat: bool
+    symmetry: str
+    base_labels: tuple[int, ...]
+    platform_labels: tuple[int, ...]
+    platform: Complex
+    points: Complex
+
+    @cached_property
+    def sharing(self) -> tuple[int, int]:
+        """Number of ordered pairs of legs that share a joint on base and platform, in ascending order."""
+        return _sharing(*(np.equal.outer(labels, labels) for labels in (self.base_labels, self.platform_labels)))
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Match of a platform and a class: leg ``order[j]`` is leg j of the class, each side turned by a rotation (3, 3).
+
+    With ``swapped``, base and platform have changed places, which inverts the pose.
+    """
+
+    start: StartSystem
+    order: Integers
+    swapped: bool
+    base_rotation: Array
+    platform_rotation: Array
+
+    @cached_property
+    def quaternions(self) -> Array:
+        """Quaternions (x, y, z, w) of both rotations, (8,)."""
+        return np.concatenate([so3.to_quaternion(self.base_rotation), so3.to_quaternion(self.platform_rotation)])
+
+
+@lru_cache(maxsize=1)
+def start_systems() -> tuple[StartSystem, ...]:
+    """Return the start systems that come with the library, as made by ``tools/stewart_start_systems.py``."""
+    with np.load(_DATA) as data:
+        names, symmetries = data["names"].tolist(), data["symmetries"].tolist()
+        labels, flats = data["labels"].tolist(), data["flats"].tolist()
+        counts, platforms = data["counts"].tolist(), data["platforms"]
+        points = np.split(data["points"], data["ends"][:-1])
+    return tuple(
+        StartSystem(n, c, f, s, tuple(pair[0]), tuple(pair[1]), p, x)
+        for n, c, f, s, pair, p, x in zip(names, counts, flats, symmetries, labels, platforms, points, strict=True)
+    )
+
+
+@lru_cache(maxsize=256)
+def _placement(points: bytes, tolerance: float) -> Placement:
+    base, platform = np.frombuffer(points).reshape(2, 6, 3)
+    return place(base, platform, start_systems(), tolerance)
+
+
+def placement_of(base: Array, platform: Array, tolerance: float = TOLERANCE) -> Placement:
+    """Return the class with the fewest poses to which a platform belongs, and how it fits."""
+    return _placement(np.stack([base, platform]).tobytes(), tolerance)
+
+
+def place(base: Array, platform: Array, systems: tuple[StartSystem, ...], tolerance: float = TOLERANCE) -> Placement:
+    """Return the best of the classes ``systems`` for a platform (6, 3), (6, 3), and how it fits."""
+    sides = (base - base.mean(axis=0), platform - platform.mean(axis=0))
+    tolerances = [tolerance * float(np.sqrt((s * s).sum(axis=1).max())) for s in sides]
+    planes = [plane(points) for points in sides]
+    flat = all(np.abs(s @ p[2]).max() <= t for s, p, t in zip(sides, planes, tolerances, strict=True))
+    shared = [shares(s, t) for s, t in zip(sides, tolerances, strict=True)]
+    sharing = _sharing(*shared)
+    symmetries = common_symmetries(_flattened(sides, planes), tolerances) if flat else []
+    for system in sorted(systems, key=lambda s: (s.count, not s.flat)):
+        if system.flat and not flat:
+            continue
+        best = None
+        if system.symmetry == "affine":
+            best = _place_affine(system, sides, planes, tolerances[1])
+        elif system.symmetry:
+            best = _place_symmetric(system, planes, symmetries)
+        elif system.sharing == (6, 6) or system.sharing == sharing:
+            turns = planes if system.flat else [np.eye(3), np.eye(3)]
+            if system.sharing == (6, 6):
+                best = Placement(system, np.arange(6), False, turns[0], turns[1])
+            else:
+                best = _place_shared(system, shared, turns)
+        if best is not None:
+            return best
+    raise AssertionError("the general class takes every platform")
+
+
+def plane(points: Array) -> Array:
+    """Return the rotation (3, 3) that turns the best plane of centred points to z = 0."""
+    rotation: Array = np.linalg.svd(points)[2]
+    if np.linalg.det(rotation) < 0.0:
+        rotation[2] *= -1.0
+    return rotation
+
+
+def _flattened(sides: tuple[Array, Array], planes: list[Array]) -> list[Array]:
+    """Return the coordinates (6, 2) of both sides in their planes."""
+    return [points @ rotation[:2].T for points, rotation in zip(sides, planes, strict=True)]
+
+
+def shares(points: Array, tolerance: float) -> Mask:
+    """Return which legs share a joint, (6, 6)."""
+    gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    return np.asarray(gaps <= tolerance)
+
+
+def _sharing(base: Mask, platform: Mask) -> tuple[int, int]:
+    first, second = sorted((int(base.sum()), int(platform.sum())))
+    return first, second
+
+
+def _place_shared(system: StartSystem, shared: list[Mask], turns: list[Array]) -> Placement | None:
+    """Fit legs by the joints that they share."""
+    wanted = [np.equal.outer(labels, labels) for labels in (system.base_labels, system.platform_labels)]
+    for swapped in (False, True):
+        found = shared[::-1] if swapped else shared
+        orders = leg_orders()
+        fits = np.ones(len(orders), dtype=bool)
+        for f, w in zip(found, wanted, strict=True):
+            fits &= (f[orders[:, :, None], orders[:, None, :]] == w).all(axis=(1, 2))
+        if fits.any():
+            first, second = turns[::-1] if swapped else turns
+            return Placement(system, orders[np.argmax(fits)], swapped, first, second)
+    return None
+
+
+def _place_symmetric(system: StartSystem, planes: list[Array], symmetries: list[Symmetry]) -> Placement | None:
+    """Fit legs by the symmetries that base and platform have in common."""
+    swaps = [s for s in symmetries if s.is_swap]
+    if system.symmetry == "point":
+        for swap in swaps:
+            if not any(swap.mirrored):
+                first = [i for i in range(6) if i < swap.order[i]]
+                order = np.array(first + [swap.order[i] for i in first])
+                return Placement(system, order, False, planes[0], planes[1])
+        return None
+    for swap in swaps:
+        if not all(swap.mirrored):
+            continue
+        axes = [0.5 * angle for angle in swap.angles]
+        if system.symmetry == "mirror":
+            first = [i for i in range(6) if i < swap.order[i]]
+            order = np.array(first + [swap.order[i] for i in first[::-1]])
+            turns = [_flat_frame(p, a, False) for p, a in zip(planes, axes, strict=True)]
+            return Placement(system, order, False, turns[0], turns[1])
+        for third in symmetries:
+            if not third.is_third_turn:
+                continue
+            next_leg, last = third.order, swap.order[0]
+            order = np.array([0, next_leg[last], next_leg[0], next_leg[next_leg[last]], next_leg[next_leg[0]], last])
+            if len(set(order.tolist())) == 6:
+                turns = [_flat_frame(p, a, t < 0.0) for p, a, t in zip(planes, axes, third.angles, strict=True)]
+                return Placement(system, order, False, turns[0], turns[1])
+    return None
+
+
+def _place_affine(
+    system: StartSystem, sides: tuple[Array, Array], planes: list[Array], tolerance: float
+) -> Placement | None:
+    """Fit a flat platform that is an affine image of its base."""
+    base, platform = _flattened(sides, planes)
+    image = base @ np.linalg.lstsq(base, platform, rcond=None)[0]
+    if np.abs(image - platform).max() > tolerance:
+        return None
+    return Placement(system, np.arange(6), False, planes[0], planes[1])
+
+
+def _flat_frame(rotation: Array, angle: float, flipped: bool) -> Array:
+    """Return the rotation, into the same plane as ``rotation``, that turns its axis at ``angle`` to the x axis."""
+    x = np.cos(angle) * rotation[0] + np.sin(angle) * rotation[1]
+    z = -rotation[2] if flipped else rotation[2]
+    y = [z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]]
+    return np.array([x, y, z])
+
 
 Tolerances = tuple[float, float, float]
 """Tolerances of predictor and corrections, and the condition number above which an end is doubtful."""

@@ -13,9 +13,19 @@ import numpy as np
 
 from ...arrays import Complex, Integers, Mask
 from ..geometry.architecture import architecture_report
-from .classes import start_systems
 from .kernels.paths import ARRIVED, CONDITION, equations
-from .paths import Ends, Origin, Scale, Target, clashes, class_origin, same_poses, track_from, with_mirror_images
+from .paths import (
+    Ends,
+    Origin,
+    Scale,
+    Target,
+    clashes,
+    class_origin,
+    same_poses,
+    start_systems,
+    track_from,
+    with_mirror_images,
+)
 
 
 class End(Enum):

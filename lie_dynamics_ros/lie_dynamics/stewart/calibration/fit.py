@@ -19,17 +19,15 @@ Where gains are estimated and nothing else gives a length, all lengths may grow 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie import se3, so3
-from ...shown import shown
-from ..errors import StewartError
+from ...shown import shared_options, shown
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import sliding_points_of
 from ..geometry.checks import N_LEGS
@@ -38,7 +36,10 @@ from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.reachability import longest_legs
 from . import model as model
-from .parameters import Parameters, all_points, at_points, check_further
+from .model import MoreMeasured, Parameters, all_points, at_points, check_further
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
 @dataclass(frozen=True)
@@ -257,20 +258,18 @@ _COST_TOLERANCE = 1e-14
 _FITS = 3
 
 
+@shared_options(model.Measurements.check)
 def calibrate(
     nominal: StewartPlatform | OffsetPlatform,
-    poses: npt.ArrayLike,
-    readings: npt.ArrayLike,
+    poses: ArrayLike,
+    readings: ArrayLike,
     *,
-    length_sigma: npt.ArrayLike = 1e-5,
-    pose_sigma: npt.ArrayLike | None = None,
-    base_frame: npt.ArrayLike | None = None,
-    platform_frame: npt.ArrayLike | None = None,
+    length_sigma: ArrayLike = 1e-5,
+    pose_sigma: ArrayLike | None = None,
+    base_frame: ArrayLike | None = None,
+    platform_frame: ArrayLike | None = None,
     rank_tolerance: float = RANK_TOLERANCE,
-    further: Sequence[DisplacementSensor] = (),
-    gains: bool | float = False,
-    distances: Sequence[tuple[str, int | str, int | str, float]] = (),
-    distance_sigma: float = 1e-4,
+    **more: Unpack[MoreMeasured],
 ) -> CalibrationResult:
     """Estimate joint centres and length offsets from measured poses and leg readings.
 
@@ -298,15 +297,13 @@ def calibrate(
     StewartError : wrong shapes, values that are not finite, standard deviations that are not positive; for an
         `OffsetPlatform` also poses of which only a part was measured, and further legs.
     """
-    data = model.Measurements.check(
-        poses, readings, length_sigma, pose_sigma, further, gains, distances, distance_sigma
-    )
+    data = model.Measurements.check(poses, readings, length_sigma, pose_sigma, **more)
     if not len(data):
         raise StewartError("0 poses were measured, at least one is expected")
     points = nominal.points if isinstance(nominal, OffsetPlatform) else nominal
     require_platform(points, "nominal")
     _check_units(points, data.readings)
-    legs = check_further(further)
+    legs = check_further(more.get("further", ()))
     if not isinstance(nominal, OffsetPlatform):
         return _fitted(nominal, data, base_frame, platform_frame, rank_tolerance, legs)
     _refuse_further(legs)
@@ -338,8 +335,8 @@ def _check_units(nominal: StewartPlatform, readings: Array) -> None:
 def _fitted(
     nominal: StewartPlatform,
     data: model.Measurements,
-    base_frame: npt.ArrayLike | None,
-    platform_frame: npt.ArrayLike | None,
+    base_frame: ArrayLike | None,
+    platform_frame: ArrayLike | None,
     rank_tolerance: float,
     further: tuple[DisplacementSensor, ...] = (),
 ) -> CalibrationResult:
@@ -380,22 +377,18 @@ def _fitted(
     return _result(nominal, further, theta, estimate, data, problem, (converged, iterations), report)
 
 
+@shared_options(model.Measurements.check)
 def identifiability_report(
     platform: StewartPlatform | OffsetPlatform,
-    poses: npt.ArrayLike,
+    poses: ArrayLike,
     *,
-    length_sigma: npt.ArrayLike = 1e-5,
-    pose_sigma: npt.ArrayLike | None = None,
+    length_sigma: ArrayLike = 1e-5,
+    pose_sigma: ArrayLike | None = None,
     rank_tolerance: float = RANK_TOLERANCE,
-    further: Sequence[DisplacementSensor] = (),
-    gains: bool | float = False,
-    distances: Sequence[tuple[str, int | str, int | str, float]] = (),
-    distance_sigma: float = 1e-4,
+    **more: Unpack[MoreMeasured],
 ) -> IdentifiabilityReport:
     """Say what a calibration with these poses (k, 4, 4) could identify, before any is measured; see `calibrate`."""
-    theta, data = at_nominal(
-        platform, poses, length_sigma, pose_sigma, check_further(further), gains, distances, distance_sigma
-    )
+    theta, data = at_nominal(platform, poses, length_sigma, pose_sigma, **more)
     if not len(data):
         raise StewartError("there are no poses, at least one is expected")
     problem = model.linearise(theta, data.poses, data)
@@ -404,20 +397,20 @@ def identifiability_report(
 
 def at_nominal(
     platform: StewartPlatform | OffsetPlatform,
-    poses: npt.ArrayLike,
-    length_sigma: npt.ArrayLike,
-    pose_sigma: npt.ArrayLike | None,
-    further: tuple[DisplacementSensor, ...],
-    *more: Any,
+    poses: ArrayLike,
+    length_sigma: ArrayLike,
+    pose_sigma: ArrayLike | None,
+    **more: Unpack[MoreMeasured],
 ) -> tuple[Array, model.Measurements]:
     """Return parameters of a platform, and what it would measure in these poses (k, 4, 4); see `Measurements.check`."""
     points = sliding_points_of(platform)
     require_platform(points)
+    further = check_further(more.get("further", ()))
     ends = all_points(points, further)
     own = platform.leg_lengths(poses)
     lengths = norms(leg_vectors(*ends, np.asarray(as_pose(poses, "poses"))))
     readings = np.concatenate((own, lengths[..., N_LEGS:]), axis=-1)
-    data = model.Measurements.check(poses, readings, length_sigma, pose_sigma, further, *more)
+    data = model.Measurements.check(poses, readings, length_sigma, pose_sigma, **more)
     if isinstance(platform, OffsetPlatform):
         _refuse_further(further)
         data = replace(data, joints=platform)
@@ -432,8 +425,8 @@ def _refuse_further(further: tuple[DisplacementSensor, ...]) -> None:
 def _start(
     points: tuple[Array, Array],
     parameters: Parameters,
-    base_frame: npt.ArrayLike | None,
-    platform_frame: npt.ArrayLike | None,
+    base_frame: ArrayLike | None,
+    platform_frame: ArrayLike | None,
 ) -> Array:
     """Parameters of nominal points (n, 3), seen from the frames of the measurement, no offsets."""
     base, moving = points

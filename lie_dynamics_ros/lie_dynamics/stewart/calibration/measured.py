@@ -7,20 +7,17 @@ to start a calibration from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
-from ...errors import SingularityError
+from ...arrays import Array, ArrayLike, Integers, Mask
+from ...errors import SingularityError, StewartError
 from ...lie import se3, so3
 from ...lie._arrays import number_of, real_numbers
-from ...shown import shown
+from ...shown import shared_options, shown
 from ...texts import quoted
-from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import sliding_points_of
 from ..geometry.checks import N_LEGS
@@ -31,7 +28,10 @@ from ..solvers.offset_legs import CLOSED, newton
 from ..tracking.path_following import level_home
 from . import model
 from .fit import CalibrationResult, DesignFrames, calibrate, fit_rigid, identifiability_report
-from .parameters import Parameters, all_points
+from .model import MoreMeasured, Parameters, all_points
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 #: What a device can measure: the whole pose, a point alone, or orientations alone, as an IMU does; and, where there is
 #: no device, the lengths of more than six legs alone.
@@ -114,9 +114,7 @@ def _of_points(seen: Array, own: Array) -> tuple[Array, Array]:
 _BETTER = 5.0
 
 
-def poses_of(
-    platform: StewartPlatform | OffsetPlatform, lengths: Array, guesses: Array
-) -> tuple[Array, npt.NDArray[np.bool_]]:
+def poses_of(platform: StewartPlatform | OffsetPlatform, lengths: Array, guesses: Array) -> tuple[Array, Mask]:
     """Poses (k, 4, 4) that have lengths (k, 6), from guesses (4, 4) or (k, 4, 4), and which of them were found."""
     if isinstance(platform, OffsetPlatform):
         starts = np.broadcast_to(guesses, (len(lengths), 4, 4))
@@ -126,9 +124,7 @@ def poses_of(
     return np.asarray(found.pose), np.atleast_1d(found.converged)
 
 
-def own_poses(
-    nominal: StewartPlatform | OffsetPlatform, readings: Array, most: float
-) -> tuple[Array, npt.NDArray[np.bool_]]:
+def own_poses(nominal: StewartPlatform | OffsetPlatform, readings: Array, most: float) -> tuple[Array, Mask]:
     """Poses (k, 4, 4) that the drawing has for the readings, near its home pose, and which it has (k,).
 
     A machine beside its drawing may stand where the drawing cannot, at the edge of what legs can do; StewartError where
@@ -231,7 +227,7 @@ class MeasuredCalibration:
     deviations: Array
     base_frame: Array
     platform_frame: Array
-    used: npt.NDArray[np.bool_]
+    used: Mask
     poses: Array
     noise_ratio: float
     errors_before: Array
@@ -250,20 +246,18 @@ class MeasuredCalibration:
         return before, after
 
 
+@shared_options(model.Measurements.check)
 def calibrate_measured(
     nominal: StewartPlatform | OffsetPlatform,
-    poses: npt.ArrayLike | None,
-    readings: npt.ArrayLike,
+    poses: ArrayLike | None,
+    readings: ArrayLike,
     *,
     measured: str = "pose",
-    length_sigma: npt.ArrayLike = 1e-5,
+    length_sigma: ArrayLike = 1e-5,
     rotation_sigma: float = 5e-5,
     position_sigma: float = 2e-5,
     drawing_sigma: float = 0.01,
-    further: Sequence[DisplacementSensor] = (),
-    gains: bool = False,
-    distances: Sequence[tuple[str, int | str, int | str, float]] = (),
-    distance_sigma: float = 1e-4,
+    **more: Unpack[MoreMeasured],
 ) -> MeasuredCalibration:
     """Calibrate a platform from poses in frames that are not known, whole poses or a part of them.
 
@@ -301,9 +295,7 @@ def calibrate_measured(
     sigma[unmeasured(measured)] = np.inf
     if poses is None and measured == "lengths":
         poses = np.tile(np.eye(4), (len(real_numbers(readings, "readings")), 1, 1))
-    data = model.Measurements.check(
-        poses, readings, length_sigma, sigma, further, gains, distances, distance_sigma  # type: ignore[arg-type]
-    )
+    data = model.Measurements.check(poses, readings, length_sigma, sigma, **more)  # type: ignore[arg-type]
     least = _least(data.parameters, measured)
     if len(data) < least:
         raise StewartError(f"{len(data)} poses were measured, at least {least} are expected ({measured})")
@@ -321,10 +313,7 @@ def calibrate_measured(
     again, found = poses_of(nominal, six, near)
     own = np.where(found[:, None, None], again, own)
     frames = find_frames(data.poses, own, measured)
-    more = {
-        "further": tuple(further), "gains": data.parameters.gain_length or False, "distances": distances,
-        "distance_sigma": distance_sigma,
-    }  # fmt: skip
+    more["gains"] = data.parameters.gain_length or False
     start = _Start(nominal, data, *frames, own, measured, drawing_sigma, more)
     fit, used = _without_faulty(start, least)
     kept, numbers = np.flatnonzero(used), np.flatnonzero(there)
@@ -366,14 +355,14 @@ class _Start:
     own: Array
     measured: str
     drawing_sigma: float
-    more: dict[str, Any] = field(default_factory=dict)
+    more: MoreMeasured
 
-    def seen(self, rows: npt.NDArray[np.int64]) -> Array:
+    def seen(self, rows: Integers) -> Array:
         """Return poses (n, 4, 4) in the frames of the device; what it does not measure as the drawing has it."""
         told = self.base_frame @ self.own[rows] @ se3.inverse(self.platform_frame)
         return composed(self.data.poses[rows], told, self.measured)
 
-    def fit(self, rows: npt.NDArray[np.int64]) -> CalibrationResult:
+    def fit(self, rows: Integers) -> CalibrationResult:
         """Calibrate with some of the poses."""
         sigma, pose_sigma = self.data.length_sigma, self.data.pose_sigma
         told = identifiability_report(self.nominal, self.own[rows], length_sigma=sigma,
@@ -384,7 +373,7 @@ class _Start:
             rank_tolerance=max(1.0 / (self.drawing_sigma * told.singular_values[0]), 1e-9), **self.more,
         )  # fmt: skip
 
-    def squares(self, fit: CalibrationResult, rows: npt.NDArray[np.int64]) -> Array:
+    def squares(self, fit: CalibrationResult, rows: Integers) -> Array:
         """Weighted squares of each pose's residuals (n,)."""
         seen, sigma = self.data.poses[rows], self.data.pose_sigma
         turned = so3.log(np.swapaxes(seen[:, :3, :3], 1, 2) @ fit.poses[:, :3, :3])
@@ -392,7 +381,7 @@ class _Start:
         return np.asarray((moved**2).sum(axis=1) + ((fit.length_residuals / self.data.length_sigma) ** 2).sum(axis=1))
 
 
-def _without_faulty(start: _Start, least: int) -> tuple[CalibrationResult, npt.NDArray[np.bool_]]:
+def _without_faulty(start: _Start, least: int) -> tuple[CalibrationResult, Mask]:
     """Fit, leave out the worst pose where it is far beyond all others, and so on."""
     used = np.ones(len(start.data), dtype=np.bool_)
     while True:
@@ -424,7 +413,7 @@ def _deviations(fit: CalibrationResult, design: DesignFrames) -> Array:
     return np.asarray(np.where(unseen, np.inf, np.sqrt((half**2).sum(axis=1)))) * parameters.units
 
 
-def _errors_left_out(start: _Start, kept: npt.NDArray[np.int64], least: int) -> Array:
+def _errors_left_out(start: _Start, kept: Integers, least: int) -> Array:
     """Errors (n, 2) of the poses from leg lengths, each by a calibration without it."""
     errors = np.full((len(kept), 2), np.nan)
     if start.measured == "lengths":
@@ -442,8 +431,8 @@ def _errors_left_out(start: _Start, kept: npt.NDArray[np.int64], least: int) -> 
 
 def _problems(
     fit: CalibrationResult,
-    used: npt.NDArray[np.bool_],
-    there: npt.NDArray[np.bool_],
+    used: Mask,
+    there: Mask,
     ratio: float,
     design: DesignFrames,
 ) -> tuple[str, ...]:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie import se3
 from ...lie._arrays import count_of, number_of
 from ...shown import shown
-from ..errors import StewartError
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import Platform, points_of
 from ..geometry.inverse_kinematics import as_pose
@@ -21,7 +20,7 @@ from ..geometry.platform import require_platform
 from ..geometry.rotary_platform import RotaryPlatform
 from . import model
 from .fit import at_nominal
-from .parameters import check_further
+from .model import check_further
 from .rotary import rotary_rows
 
 #: Of the leg lengths' range, kept free at both ends.
@@ -69,9 +68,9 @@ def poses_to_measure(
     platform: Platform,
     count: int,
     *,
-    measured_poses: npt.ArrayLike | None = None,
-    length_sigma: npt.ArrayLike = 1e-5,
-    pose_sigma: npt.ArrayLike | None = None,
+    measured_poses: ArrayLike | None = None,
+    length_sigma: ArrayLike = 1e-5,
+    pose_sigma: ArrayLike | None = None,
     reach: float | None = None,
     tilt: float = 0.4,
     drawing_sigma: float = 0.01,
@@ -125,11 +124,12 @@ def poses_to_measure(
             return np.asarray(shape @ half)
     else:
         legs = check_further(further)
-        theta, data = at_nominal(platform, drawn, length_sigma, pose_sigma, legs, gains)
+        theta, data = at_nominal(platform, drawn, length_sigma, pose_sigma, further=legs, gains=gains)
         offered, parameters = _rows(theta, data), data.parameters
         information, scale, done = np.eye(parameters.count) / prior**2, parameters.gain_length or False, None
         if before_now is not None:
-            done = _rows(theta, at_nominal(platform, before_now, length_sigma, pose_sigma, legs, scale)[1])
+            _, earlier = at_nominal(platform, before_now, length_sigma, pose_sigma, further=legs, gains=scale)
+            done = _rows(theta, earlier)
         # Whether the overall scale is lost.
         lost = gains and data.pose_sigma is not None and bool(np.isinf(data.pose_sigma[3:]).all())
 
@@ -156,7 +156,7 @@ def poses_to_measure(
     return PlannedPoses(poses, platform.motor_positions(poses), before, worst(), rotary)
 
 
-def _rotary_sigma(angles: npt.ArrayLike, poses: npt.ArrayLike | None) -> tuple[float, tuple[float, float]]:
+def _rotary_sigma(angles: ArrayLike, poses: ArrayLike | None) -> tuple[float, tuple[float, float]]:
     """Return standard deviations of angles, and of orientations and positions."""
     given = np.ravel(np.asarray(angles, dtype=np.float64))
     six = np.broadcast_to(np.asarray(_POSE_SIGMA if poses is None else poses, dtype=np.float64), (6,))

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie import se3, so3
 from ...lie._arrays import real_numbers
 from ...lie._tool_readings import ToolReadings, fit_of, shares_of
 from ...texts import quoted
-from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS
 from ..geometry.rotary_platform import RotaryPlatform
@@ -100,16 +99,16 @@ class RotaryCalibration:
 
 def calibrate_rotary(
     nominal: RotaryPlatform,
-    poses: npt.ArrayLike | None,
-    angles: npt.ArrayLike,
+    poses: ArrayLike | None,
+    angles: ArrayLike,
     angle_sigma: float = 1e-3,
     pose_sigma: tuple[float, float] = (1e-3, 1e-4),
     tolerances: tuple[float, float, float] = (2e-3, *DIRECTIONS),
     *,
-    positions: npt.ArrayLike | None = None,
-    heights: npt.ArrayLike | None = None,
-    distances: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    tool: npt.ArrayLike = (0.0, 0.0, 0.0),
+    positions: ArrayLike | None = None,
+    heights: ArrayLike | None = None,
+    distances: tuple[ArrayLike, ArrayLike] | None = None,
+    tool: ArrayLike = (0.0, 0.0, 0.0),
     fit_base: bool = False,
     fit_tool: bool = False,
 ) -> RotaryCalibration:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from .frames import CommandFrame as CommandFrame
-from .frames import CommandFrames as CommandFrames
-from .frames import levelled as levelled
-from .frames import turned_about as turned_about
 from .limits import CommandLimits as CommandLimits
-from .load import PlatformLoad as PlatformLoad
-from .load import leg_forces as leg_forces
+from .path import CommandFrame as CommandFrame
+from .path import CommandFrames as CommandFrames
 from .path import PathPoints as PathPoints
 from .path import PosePath as PosePath
 from .path import leaving_path as leaving_path
+from .path import levelled as levelled
 from .path import line_path as line_path
 from .path import screw_path as screw_path
 from .path import smooth_path as smooth_path
+from .path import turned_about as turned_about
 from .planning import LegSetpoints as LegSetpoints
 from .planning import PathError as PathError
 from .planning import PathFault as PathFault
@@ -25,6 +23,8 @@ from .planning import path_fault as path_fault
 from .planning import plan_motion as plan_motion
 from .planning import stopped as stopped
 from .planning import time_path as time_path
+from .samples import PlatformLoad as PlatformLoad
+from .samples import leg_forces as leg_forces
 from .washout import ClassicalWashout as ClassicalWashout
 from .washout import WashoutMotion as WashoutMotion
 from .washout import WashoutState as WashoutState

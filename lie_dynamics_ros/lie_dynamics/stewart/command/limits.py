@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Mask
+from ...errors import StewartError
 from ...lie._arrays import as_real
-from ..errors import StewartError
 from ..geometry.any_platform import Platform, require_any
 from ..geometry.checks import N_LEGS, as_leg_limits
 from ..geometry.inverse_kinematics import as_pose, leg_vectors, norms, platform_arms
@@ -69,14 +68,14 @@ class CommandLimits:
     def __init__(
         self,
         platform: Platform,
-        stroke: npt.ArrayLike | None = None,
-        rate: npt.ArrayLike = np.inf,
-        acceleration: npt.ArrayLike = np.inf,
-        force: npt.ArrayLike = np.inf,
-        base_cone: npt.ArrayLike = np.inf,
-        platform_cone: npt.ArrayLike = np.inf,
-        base_axes: npt.ArrayLike | None = None,
-        platform_axes: npt.ArrayLike | None = None,
+        stroke: ArrayLike | None = None,
+        rate: ArrayLike = np.inf,
+        acceleration: ArrayLike = np.inf,
+        force: ArrayLike = np.inf,
+        base_cone: ArrayLike = np.inf,
+        platform_cone: ArrayLike = np.inf,
+        base_axes: ArrayLike | None = None,
+        platform_axes: ArrayLike | None = None,
         condition: float = 1e3,
         speed: float = np.inf,
         angular_speed: float = np.inf,
@@ -101,7 +100,7 @@ class CommandLimits:
         for name, value in found.items():
             object.__setattr__(self, name, value)
 
-    def kept(self, pose: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def kept(self, pose: ArrayLike) -> Mask:
         """Whether strokes, angles of joints and the condition number are kept in poses (..., 4, 4)."""
         poses = as_pose(pose)
         if isinstance(self.platform, RotaryPlatform):
@@ -114,13 +113,13 @@ class CommandLimits:
         found[there] = self._kept(poses[there])
         return found
 
-    def _kept(self, pose: Array) -> npt.NDArray[np.bool_]:
+    def _kept(self, pose: Array) -> Mask:
         lengths, (base, platform) = self.platform.motor_positions(pose), self.joint_angles(pose)
         legs = (lengths >= self.stroke[:, 0]) & (lengths <= self.stroke[:, 1])
         legs &= (base <= self.base_cone) & (platform <= self.platform_cone)
         return np.asarray(legs.all(axis=-1) & (self.platform.condition_number(pose) <= self.condition))
 
-    def joint_angles(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
+    def joint_angles(self, pose: ArrayLike) -> tuple[Array, Array]:
         """Angles (..., 6) between legs and the axes of their joints on base and platform [rad]."""
         poses = as_pose(pose)
         if not isinstance(self.platform, StewartPlatform):
@@ -150,7 +149,7 @@ class CommandLimits:
         return np.concatenate([self.base_axes, self.platform_axes])
 
 
-def _axes(platform: Platform, side: str, given: npt.ArrayLike | None, cone: Array) -> Array:
+def _axes(platform: Platform, side: str, given: ArrayLike | None, cone: Array) -> Array:
     """Return unit axes (6, 3) of the joints of one side."""
     if given is not None:
         axes = as_real(given, (N_LEGS, 3), f"{side}_axes").reshape(N_LEGS, 3)
@@ -171,11 +170,11 @@ def _axes(platform: Platform, side: str, given: npt.ArrayLike | None, cone: Arra
     return np.asarray(axes / size)
 
 
-def _per_leg(value: npt.ArrayLike, name: str) -> Array:
+def _per_leg(value: ArrayLike, name: str) -> Array:
     return np.array(np.broadcast_to(_positive(value, name, (N_LEGS,)), (N_LEGS,)))
 
 
-def _positive(value: npt.ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
+def _positive(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     wrong: Callable[[object], StewartError] = lambda x: StewartError(  # noqa: E731
         f"{name} is {x!r}, expected a positive number" + (", or one a leg" if shape else "")
     )

@@ -1,4 +1,4 @@
-"""Paths of poses: straight lines, screws and smooth curves through points, in a tool's frame.
+"""Targets in base, work and tool frame, and paths of poses to them: straight lines, screws and smooth curves.
 
 A path is made of segments. In each the tool's pose is E exp(c(u)), the exponential of SE(3) or, where the origin is to
 move along a polynomial of its own, that of SO(3) beside a position; c is a cubic polynomial of the path's parameter.
@@ -8,17 +8,140 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Integers, Mask
+from ...errors import StewartError
 from ...lie import se3, so3
 from ...lie._arrays import as_real, number_of
-from ..errors import StewartError
 from ..geometry.inverse_kinematics import real_numbers
-from .kernels import path_points
+from .kernels import leg_samples
+
+CommandFrame = Literal["base", "work", "tool"]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class CommandFrames:
+    """Frames of targets: a work frame on the base, a tool frame on the platform.
+
+    Attributes
+    ----------
+    work : array-like, shape (4, 4), optional
+        Pose of the work frame in the base frame.
+    tool : array-like, shape (4, 4), optional
+        Pose of the tool frame in the platform frame. Its origin is the pivot, about which the platform turns.
+
+    Raises
+    ------
+    InputError, GroupError
+        For what is no pose.
+    """
+
+    work: Array
+    tool: Array
+
+    def __init__(self, work: ArrayLike | None = None, tool: ArrayLike | None = None) -> None:
+        for name, given in (("work", work), ("tool", tool)):
+            pose = np.eye(4) if given is None else as_real(given, (4, 4), name).reshape(4, 4)
+            object.__setattr__(self, name, se3.check(pose, name))
+
+    def tool_pose(self, pose: ArrayLike, frame: CommandFrame = "base") -> Array:
+        """Return the tool's pose (..., 4, 4) in the base or the work frame for a pose of the platform in the base."""
+        _check_frame(frame, ("base", "work"))
+        tool = se3.check(pose, "pose") @ self.tool
+        return np.asarray(tool if frame == "base" else se3.inverse(self.work) @ tool)
+
+    def platform_pose(self, target: ArrayLike, frame: CommandFrame = "work", current: ArrayLike | None = None) -> Array:
+        """Return the pose (..., 4, 4) of the platform in the base frame that brings the tool to a target.
+
+        Parameters
+        ----------
+        target : array-like, shape (..., 4, 4)
+            Pose of the tool in the frame.
+        frame : {"base", "work", "tool"}
+            "tool" means the tool frame as it is now: the target is a displacement.
+        current : array-like, shape (4, 4), optional
+            Pose of the platform now; needed with "tool" only.
+        """
+        _check_frame(frame)
+        target = se3.check(target, "target")
+        if frame == "tool":
+            target = self.tool_pose(_needed(current)) @ target
+        elif frame == "work":
+            target = self.work @ target
+        return np.asarray(target @ se3.inverse(self.tool))
+
+    def tool_twist(self, twist: ArrayLike, frame: CommandFrame, current: ArrayLike) -> Array:
+        """Return a tool's twist in axes of the base frame.
+
+        Parameters
+        ----------
+        twist : array-like, shape (..., 6)
+            Angular velocity, and velocity of the tool's origin, in the axes of the frame [rad/s, m/s].
+        frame : {"base", "work", "tool"}
+        current : array-like, shape (4, 4)
+            Pose of the platform.
+        """
+        _check_frame(frame)
+        V = as_real(twist, (6,), "twist")
+        turns = {"base": np.eye(3), "work": self.work[:3, :3], "tool": self.tool_pose(current)[:3, :3]}
+        return np.concatenate([V[..., :3] @ turns[frame].T, V[..., 3:] @ turns[frame].T], axis=-1)
+
+
+def turned_about(pose: ArrayLike, rotation: ArrayLike, pivot: ArrayLike) -> Array:
+    """Return a pose (..., 4, 4) turned by a rotation vector (..., 3) [rad] about a point (..., 3) [m], in the base."""
+    turn, point = so3.exp(as_real(rotation, (3,), "rotation")), as_real(pivot, (3,), "pivot")
+    fixed = point - (turn @ point[..., None])[..., 0]
+    return np.asarray(se3.from_parts(turn, fixed) @ se3.check(pose, "pose"))
+
+
+def levelled(pose: ArrayLike, up: ArrayLike, pivot: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
+    """Return the pose that levels the platform: the z axis of its frame along the vertical, with the least rotation.
+
+    Parameters
+    ----------
+    pose : array-like, shape (4, 4)
+        Pose of the platform now.
+    up : array-like, shape (3,)
+        The vertical, upward, in the platform frame now, of any length: what an accelerometer at rest measures.
+    pivot : array-like, shape (3,)
+        Point that stays where it is, in the platform frame [m].
+
+    Raises
+    ------
+    StewartError
+        For a vertical of no length, or one that points against the z axis: no least rotation levels that.
+    """
+    T = se3.check(pose, "pose").reshape(4, 4)
+    vertical = as_real(up, (3,), "up").reshape(3)
+    size = float(np.linalg.norm(vertical))
+    if not size > 0.0:
+        raise StewartError("up is zero, expected the vertical in the platform frame")
+    vertical = vertical / size
+    axis = np.cross((0.0, 0.0, 1.0), vertical)
+    sine = float(np.linalg.norm(axis))
+    angle = float(np.arctan2(sine, vertical[2]))
+    if sine < 1e-9 and vertical[2] < 0.0:
+        raise StewartError("the platform is upside down: no least rotation levels it")
+    # The platform turns in its own axes, so that its z axis comes to where the vertical is.
+    turn = so3.exp(axis / sine * angle) if sine > 0.0 else np.eye(3)
+    point = as_real(pivot, (3,), "pivot").reshape(3)
+    return np.asarray(T @ se3.from_parts(turn, point - turn @ point))
+
+
+def _needed(current: ArrayLike | None) -> ArrayLike:
+    if current is None:
+        raise StewartError("current is missing: a target in the tool frame is a displacement of the tool now")
+    return current
+
+
+def _check_frame(frame: str, known: tuple[str, ...] = get_args(CommandFrame)) -> None:
+    if not isinstance(frame, str) or frame not in known:
+        raise StewartError(f"frame is {frame!r}, expected one of {', '.join(map(repr, known))}")
+
 
 SAME = 1e-9
 """Poses closer than this are one [m, rad]."""
@@ -39,8 +162,8 @@ class PathPoints(NamedTuple):
     @classmethod
     def of(cls, table: Array) -> PathPoints:
         """Return what rows (k, 30 or more) of the kernels hold."""
-        pose = table[:, path_points.POSE : path_points.TWIST].reshape(-1, 4, 4)
-        ends = path_points.TWIST, path_points.CHANGE, path_points.SPEEDS
+        pose = table[:, leg_samples.POSE : leg_samples.TWIST].reshape(-1, 4, 4)
+        ends = leg_samples.TWIST, leg_samples.CHANGE, leg_samples.SPEEDS
         return cls(pose, table[:, ends[0] : ends[1]], table[:, ends[1] : ends[2]])
 
 
@@ -70,20 +193,18 @@ class PosePath:
     starts: Array
     coefficients: Array
     screw: bool
-    corners: npt.NDArray[np.bool_]
+    corners: Mask
     tool: Array
     timed: bool = False
 
-    def at(self, s: npt.ArrayLike, segment: npt.NDArray[np.intp] | None = None) -> PathPoints:
+    def at(self, s: ArrayLike, segment: npt.NDArray[np.intp] | None = None) -> PathPoints:
         """Return the path at parameters (k,), at corners as of the next segment unless segments (k,) are named."""
         s, segment = self.places(s, segment)
-        table = np.empty((len(s), path_points.N_POINT))
-        path_points.points(self.segments, self.frame, s, segment, table)
+        table = np.empty((len(s), leg_samples.N_POINT))
+        leg_samples.points(self.segments, self.frame, s, segment, table)
         return PathPoints.of(table)
 
-    def places(
-        self, s: npt.ArrayLike, segment: npt.NDArray[np.intp] | None = None
-    ) -> tuple[Array, npt.NDArray[np.int64]]:
+    def places(self, s: ArrayLike, segment: npt.NDArray[np.intp] | None = None) -> tuple[Array, Integers]:
         """Return parameters (k,) on the path and their segments (k,), as kernels take them."""
         s = np.clip(as_real(s, (), "s"), self.knots[0], self.knots[-1])
         if segment is None:
@@ -119,7 +240,7 @@ class PosePath:
         return replace(self, knots=knots, corners=corners, starts=starts, coefficients=coefficients)
 
 
-def line_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PosePath:
+def line_path(poses: ArrayLike, tool: ArrayLike | None = None) -> PosePath:
     """Return the path on which the tool's origin follows straight lines, and its axes turn about fixed ones meanwhile.
 
     Parameters
@@ -141,7 +262,7 @@ def line_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PosePa
     return _straight(points, np.concatenate([turn, shift], axis=-1), tool, screw=False)
 
 
-def screw_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PosePath:
+def screw_path(poses: ArrayLike, tool: ArrayLike | None = None) -> PosePath:
     """Return the path of screw motions T0 exp(s log(T0^-1 T1)) from pose to pose; arguments as in `line_path`.
 
     The screw between two poses of a body is one and the same for all frames on it.
@@ -151,10 +272,10 @@ def screw_path(poses: npt.ArrayLike, tool: npt.ArrayLike | None = None) -> PoseP
 
 
 def smooth_path(
-    poses: npt.ArrayLike,
-    tool: npt.ArrayLike | None = None,
-    times: npt.ArrayLike | None = None,
-    twists: npt.ArrayLike | None = None,
+    poses: ArrayLike,
+    tool: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    twists: ArrayLike | None = None,
 ) -> PosePath:
     """Return a path through poses without corners: cubic polynomials of position and of rotation vectors.
 
@@ -197,7 +318,7 @@ def smooth_path(
 
 
 def leaving_path(
-    pose: npt.ArrayLike, twist: npt.ArrayLike, goal: npt.ArrayLike, reach: float, tool: npt.ArrayLike | None = None
+    pose: ArrayLike, twist: ArrayLike, goal: ArrayLike, reach: float, tool: ArrayLike | None = None
 ) -> PosePath:
     """Return the smooth path from a pose that is left with a twist to a goal; at its start the motion has s' = 1.
 
@@ -226,7 +347,7 @@ def leaving_path(
 
 
 def _cubic(
-    points: Array, chord: Array, velocity: Array, spans: Array, tool: Array, times: npt.ArrayLike | None
+    points: Array, chord: Array, velocity: Array, spans: Array, tool: Array, times: ArrayLike | None
 ) -> PosePath:
     """Return cubic polynomials of position and rotation vector with given velocities at their ends."""
     last = velocity[1:].copy()
@@ -249,7 +370,7 @@ def _straight(points: Array, chord: Array, tool: Array, screw: bool) -> PosePath
     return PosePath(np.concatenate([[0.0], np.cumsum(h)]), points[:-1], c, screw, corners, tool)
 
 
-def _points(poses: npt.ArrayLike, tool: npt.ArrayLike | None, dwell: bool = False) -> tuple[Array, Array]:
+def _points(poses: ArrayLike, tool: ArrayLike | None, dwell: bool = False) -> tuple[Array, Array]:
     """Return checked poses without repetitions, and the checked tool."""
     points = se3.check(as_real(poses, (4, 4), "poses"), "poses")
     if points.ndim != 3:
@@ -267,7 +388,7 @@ def _points(poses: npt.ArrayLike, tool: npt.ArrayLike | None, dwell: bool = Fals
     return points, tool
 
 
-def _moved(points: Array) -> npt.NDArray[np.bool_]:
+def _moved(points: Array) -> Mask:
     turn, shift = _chords(points)
     return np.asarray((np.linalg.norm(turn, axis=-1) > SAME) | (np.linalg.norm(shift, axis=-1) > SAME))
 
@@ -285,7 +406,7 @@ def _spans(turn: Array, shift: Array) -> Array:
     return np.asarray(size / size.sum())
 
 
-def _timed_spans(times: npt.ArrayLike, count: int) -> Array:
+def _timed_spans(times: ArrayLike, count: int) -> Array:
     t = as_real(times, (count,), "times")
     spans = np.diff(t)
     if t.ndim != 1 or not (spans > 0.0).all():
@@ -297,7 +418,7 @@ def _timed_spans(times: npt.ArrayLike, count: int) -> Array:
     return np.asarray(spans)
 
 
-def _given_twists(twists: npt.ArrayLike | None, times: npt.ArrayLike | None, count: int) -> Array:
+def _given_twists(twists: ArrayLike | None, times: ArrayLike | None, count: int) -> Array:
     if twists is None:
         return np.full((count, 6), np.nan)
     if times is None:

@@ -8,15 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Mask
+from ...errors import StewartError
 from ...lie._arrays import as_real, number_of
-from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
 from .kernels import time_law
 from .limits import CommandLimits
-from .load import PlatformLoad
 from .path import PosePath
-from .samples import PathSamples
+from .samples import PathSamples, PlatformLoad
 
 BETWEEN = np.arange(time_law.PARTS + 1) / time_law.PARTS
 """Where in each step of the grid a motion is checked."""
@@ -84,7 +83,7 @@ class PlannedMotion:
         """From the first point to the last [s]."""
         return float(self.times[-1])
 
-    def progress(self, t: npt.ArrayLike) -> tuple[Array, Array, Array]:
+    def progress(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Return s, s', s'' at times (...) from the beginning [s]; from the end on the last point, at rest."""
         t = np.clip(as_real(t, (), "t"), 0.0, self.duration)
         last = len(self.slopes) - 1
@@ -95,7 +94,7 @@ class PlannedMotion:
         over = t >= self.duration
         return np.where(over, self.s[-1], s), np.where(over, 0.0, rate), np.where(over, 0.0, slope)
 
-    def at(self, t: npt.ArrayLike) -> LegSetpoints:
+    def at(self, t: ArrayLike) -> LegSetpoints:
         """Return set points at times (...) from the beginning [s]; from the end on those of rest in the last point."""
         s, rate, slope = self.progress(t)
         shape = s.shape
@@ -411,7 +410,7 @@ class _TimeLaw:
     grid: Array
     begin: PathSamples
     end: PathSamples
-    rest: npt.NDArray[np.bool_]
+    rest: Mask
 
     @classmethod
     def of(

@@ -1,27 +1,120 @@
-"""Requirements of a path on the legs, at some of its points."""
+"""Requirements of a path on the legs at some of its points, and the leg forces that carry a moving load."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import InputError
+from ...lie import se3
+from ...lie._arrays import as_real
+from ...lie.inertia import SpatialInertia
 from ..geometry import inverse_kinematics as ik
+from ..geometry.any_platform import Platform
 from ..geometry.inverse_kinematics import leg_of_no_length
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform
 from ..geometry.rotary_platform import RotaryPlatform
-from .kernels import leg_samples as legs
-from .kernels import path_points
+from ..geometry.statics import leg_forces_for_wrench
+from .kernels import leg_samples
 from .limits import CommandLimits
-from .load import PlatformLoad
 from .path import PathPoints, PosePath
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class PlatformLoad:
+    """Load on the legs.
+
+    Attributes
+    ----------
+    inertia : SpatialInertia
+        Of the platform with its payload, in the platform frame.
+    gravity : array-like, shape (3,)
+        Acceleration of free fall in the base frame [m/s^2].
+    wrench : array-like, shape (6,)
+        Wrench (moment, force) that acts on the platform besides, in the platform frame about its origin [N m, N].
+
+    Raises
+    ------
+    InputError, InertiaError
+        For what is no inertia or no list of numbers, and for an inertia that no body has.
+    """
+
+    inertia: SpatialInertia
+    gravity: Array
+    wrench: Array
+
+    def __init__(
+        self,
+        inertia: SpatialInertia | None = None,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        wrench: ArrayLike = (0.0,) * 6,
+    ) -> None:
+        inertia = SpatialInertia.zero() if inertia is None else inertia
+        if not isinstance(inertia, SpatialInertia):
+            raise InputError(f"inertia: a SpatialInertia is expected, got {inertia!r}", name="inertia")
+        inertia.check("the platform")
+        object.__setattr__(self, "inertia", inertia)
+        object.__setattr__(self, "gravity", as_real(gravity, (3,), "gravity").reshape(3))
+        object.__setattr__(self, "wrench", as_real(wrench, (6,), "wrench").reshape(6))
+
+    @cached_property
+    def numbers(self) -> Array:
+        """The load (48,), as kernels take it."""
+        inertia, weight = self.inertia, self.inertia.mass * self.gravity
+        return np.concatenate([inertia.matrix().ravel(), inertia.com, weight, self.wrench])
+
+    def needed_wrenches(self, pose: Array, slope: Array, bend: Array) -> Array:
+        """Wrenches (..., 6, 3) that the legs exert, terms of s'', of s'^2 and of neither, in the platform frame.
+
+        The platform moves with body twist ``slope`` s', whose derivative along s is ``bend``.
+        """
+        batch = np.broadcast_shapes(pose.shape[:-2], slope.shape[:-1], bend.shape[:-1])
+        flat = pose.reshape(*pose.shape[:-2], 16)
+        whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (flat, slope, bend)]
+        table = np.ascontiguousarray(np.concatenate(whole, axis=-1).reshape(-1, 28))
+        out = np.empty((6 * len(table), 3))
+        leg_samples.needed_wrenches(self.numbers, table, out)
+        return out.reshape(*batch, 6, 3)
+
+
+def leg_forces(
+    platform: Platform,
+    pose: ArrayLike,
+    twist: ArrayLike,
+    acceleration: ArrayLike,
+    load: PlatformLoad,
+) -> Array:
+    """Leg forces (..., 6) [N] that move the platform, positive where a leg pushes; the legs themselves have no mass.
+
+    For a `RotaryPlatform` torques of its motors [N m].
+
+    Parameters
+    ----------
+    platform : StewartPlatform
+    pose : array-like, shape (..., 4, 4)
+    twist, acceleration : array-like, shape (..., 6)
+        Body twist (w, v) and its derivative in time [rad/s, m/s, rad/s^2, m/s^2].
+    load : PlatformLoad
+
+    Raises
+    ------
+    SingularityError
+        The pose is singular.
+    """
+    T = se3.check(pose, "pose")
+    V, A = as_real(twist, (6,), "twist"), as_real(acceleration, (6,), "acceleration")
+    terms = load.needed_wrenches(T, V, A)
+    return leg_forces_for_wrench(platform, T, terms[..., 1] + terms[..., 2])
+
 
 SINGULAR = 1e-12
 """Determinant of the leg Jacobian, over the cube of the platform's size, below which forces are not looked at."""
-NO_LOAD = np.zeros(legs.N_LOAD)
+NO_LOAD = np.zeros(leg_samples.N_LOAD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +152,17 @@ class PathSamples:
         platform = limits.platform
         s, segment = path.places(s, segment)
         if not isinstance(platform, StewartPlatform):
-            table = np.zeros((len(s), legs.N_SAMPLE))
-            rows = np.empty((len(s), path_points.N_POINT))
-            path_points.points(path.segments, path.frame, s, segment, rows)
-            table[:, : path_points.N_POINT] = rows
+            table = np.zeros((len(s), leg_samples.N_SAMPLE))
+            rows = np.empty((len(s), leg_samples.N_POINT))
+            leg_samples.points(path.segments, path.frame, s, segment, rows)
+            table[:, : leg_samples.N_POINT] = rows
             write_motors(platform, load, limits.condition, table)
             return cls(limits, s, table)
-        table, work = np.empty((len(s), legs.N_SAMPLE)), np.empty((6, legs.N_WORK))
+        table, work = np.empty((len(s), leg_samples.N_SAMPLE)), np.empty((6, leg_samples.N_WORK))
         size = platform.characteristic_length
         numbers = np.concatenate([platform.all_points.ravel(), [size, SINGULAR * size**3]])
         weights = NO_LOAD if load is None else load.numbers
-        leg = legs.samples(path.segments, path.frame, s, segment, numbers, weights, work, table)
+        leg = leg_samples.samples(path.segments, path.frame, s, segment, numbers, weights, work, table)
         if leg:
             raise leg_of_no_length(leg)
         return cls(limits, s, table)
@@ -87,37 +180,37 @@ class PathSamples:
     @property
     def lengths(self) -> Array:
         """Lengths of the legs (k, 6) [m]."""
-        return self.table[:, legs.LENGTHS : legs.SLOPE]
+        return self.table[:, leg_samples.LENGTHS : leg_samples.SLOPE]
 
     @property
     def slope(self) -> Array:
         """First derivatives (k, 6) of lengths along s."""
-        return self.table[:, legs.SLOPE : legs.BEND]
+        return self.table[:, leg_samples.SLOPE : leg_samples.BEND]
 
     @property
     def bend(self) -> Array:
         """Second derivatives (k, 6) of lengths along s."""
-        return self.table[:, legs.BEND : legs.DETERMINANT]
+        return self.table[:, leg_samples.BEND : leg_samples.DETERMINANT]
 
     @property
     def determinant(self) -> Array:
         """Determinant of the leg Jacobian (k,)."""
-        return self.table[:, legs.DETERMINANT]
+        return self.table[:, leg_samples.DETERMINANT]
 
     @property
     def forces(self) -> Array:
         """Terms of leg forces (k, 6, 3) with s'', with s'^2, and with neither."""
-        return self.table[:, legs.FORCES : legs.N_SAMPLE].reshape(-1, 6, 3)
+        return self.table[:, leg_samples.FORCES : leg_samples.N_SAMPLE].reshape(-1, 6, 3)
 
     @property
     def speeds(self) -> Array:
         """Speed of the tool's origin and angular speed (k, 2), for s' = 1."""
-        return self.table[:, path_points.SPEEDS : path_points.N_POINT]
+        return self.table[:, leg_samples.SPEEDS : leg_samples.N_POINT]
 
     @property
     def condition(self) -> Array:
         """Condition number of the leg Jacobian (k,), or a larger number where that is below its limit."""
-        bound = self.table[:, legs.CONDITION]
+        bound = self.table[:, leg_samples.CONDITION]
         if not isinstance(self.limits.platform, StewartPlatform):
             return bound
         near = ~(bound <= self.limits.condition)
@@ -180,12 +273,12 @@ def write_motors(
     near = good & ~(condition <= most)
     condition[near] = ik.condition_numbers(J[near], platform.characteristic_length)
     good &= condition < 1.0 / SINGULAR
-    table[:, legs.LENGTHS : legs.SLOPE] = there
-    table[:, legs.SLOPE : legs.BEND] = np.where(good[:, None], first, 0.0)
-    table[:, legs.BEND : legs.DETERMINANT] = np.where(good[:, None], second, 0.0)
-    table[:, legs.DETERMINANT] = determinant
-    table[:, legs.CONDITION] = np.where(good, condition, np.inf)
-    table[:, legs.FORCES :] = 0.0
+    table[:, leg_samples.LENGTHS : leg_samples.SLOPE] = there
+    table[:, leg_samples.SLOPE : leg_samples.BEND] = np.where(good[:, None], first, 0.0)
+    table[:, leg_samples.BEND : leg_samples.DETERMINANT] = np.where(good[:, None], second, 0.0)
+    table[:, leg_samples.DETERMINANT] = determinant
+    table[:, leg_samples.CONDITION] = np.where(good, condition, np.inf)
+    table[:, leg_samples.FORCES :] = 0.0
     if load is not None:
         torques = np.swapaxes(inverse, 1, 2) @ load.needed_wrenches(T, slope, bend)
-        table[:, legs.FORCES :] = np.where(good[:, None, None], torques, 0.0).reshape(count, 18)
+        table[:, leg_samples.FORCES :] = np.where(good[:, None, None], torques, 0.0).reshape(count, 18)

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import expm
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie._arrays import as_real, number_of
-from ..errors import StewartError
 from .kernels import washout as kernels
 
 
@@ -108,17 +107,17 @@ class ClassicalWashout:
     def __init__(
         self,
         period: float,
-        force_scale: npt.ArrayLike = 0.5,
-        rate_scale: npt.ArrayLike = 0.5,
+        force_scale: ArrayLike = 0.5,
+        rate_scale: ArrayLike = 0.5,
         largest_force: float = 10.0,
         largest_rate: float = 2.0,
-        translation_cutoff: npt.ArrayLike = 2.5,
-        translation_damping: npt.ArrayLike = 1.0,
-        return_cutoff: npt.ArrayLike = 0.3,
-        rotation_cutoff: npt.ArrayLike = 1.0,
-        rotation_damping: npt.ArrayLike = 1.0,
-        tilt_cutoff: npt.ArrayLike = 3.0,
-        tilt_damping: npt.ArrayLike = 1.0,
+        translation_cutoff: ArrayLike = 2.5,
+        translation_damping: ArrayLike = 1.0,
+        return_cutoff: ArrayLike = 0.3,
+        rotation_cutoff: ArrayLike = 1.0,
+        rotation_damping: ArrayLike = 1.0,
+        tilt_cutoff: ArrayLike = 3.0,
+        tilt_damping: ArrayLike = 1.0,
         tilt_rate: float = 0.05,
         tilt_angle: float = 0.3,
         gravity: float = 9.81,
@@ -143,7 +142,7 @@ class ClassicalWashout:
         """Rest in the neutral pose."""
         self.state = _neutral()
 
-    def step(self, specific_force: npt.ArrayLike, angular_velocity: npt.ArrayLike) -> WashoutMotion:
+    def step(self, specific_force: ArrayLike, angular_velocity: ArrayLike) -> WashoutMotion:
         """Take what the vehicle feels for a period, and return what the cab is to do at its end.
 
         Parameters
@@ -169,7 +168,7 @@ class ClassicalWashout:
         found = self._steps(np.empty((0, 3)), np.empty((0, 3)))
         return WashoutMotion(*(field[0] for field in found))
 
-    def run(self, specific_forces: npt.ArrayLike, angular_velocities: npt.ArrayLike) -> WashoutMotion:
+    def run(self, specific_forces: ArrayLike, angular_velocities: ArrayLike) -> WashoutMotion:
         """Return the motions (n, ...) of samples (n, ..., 3), one a period."""
         forces = as_real(specific_forces, (3,), "specific_forces")
         rates = as_real(angular_velocities, (3,), "angular_velocities")
@@ -197,9 +196,7 @@ class ClassicalWashout:
         if count:
             ends, state = np.cumsum([field.shape[-1] for field in fields]), rides.reshape(*batch, -1)
             parts = np.split(state, ends[:-1], axis=-1)
-            self.state = WashoutState(
-                parts[0].reshape(*batch, 3, 3), parts[1].reshape(*batch, 3, 2), *parts[2:]
-            )
+            self.state = WashoutState(parts[0].reshape(*batch, 3, 3), parts[1].reshape(*batch, 3, 2), *parts[2:])
         out = out.reshape(len(out), *batch, kernels.N_MOTION)
         pose, twist, felt = np.split(out, [kernels.TWIST, kernels.FELT], axis=-1)
         return WashoutMotion(pose.reshape(*pose.shape[:-1], 4, 4), twist, felt)
@@ -225,16 +222,16 @@ def _positive(name: str, value: float, most: float = 1e6) -> float:
     return number_of(name, value, f"a positive number up to {most:g}", lambda x: 0.0 < x <= most)
 
 
-def _scale(name: str, value: npt.ArrayLike) -> Array:
+def _scale(name: str, value: ArrayLike) -> Array:
     return _three(name, value, "numbers from -100 to 100", lambda x: abs(x) <= 100.0)
 
 
-def _each(name: str, value: npt.ArrayLike) -> Array:
+def _each(name: str, value: ArrayLike) -> Array:
     """Return a cut-off frequency or a damping ratio of each axis."""
     return _three(name, value, "numbers from 0.001 to 1000", lambda x: 1e-3 <= x <= 1e3)
 
 
-def _three(name: str, value: npt.ArrayLike, expected: str, good: Callable[[float], bool]) -> Array:
+def _three(name: str, value: ArrayLike, expected: str, good: Callable[[float], bool]) -> Array:
     array = as_real(value, (), name)
     if isinstance(value, bool) or array.shape not in ((), (1,), (3,)):
         raise StewartError(f"{name} is {value!r}, expected one number, or one an axis")

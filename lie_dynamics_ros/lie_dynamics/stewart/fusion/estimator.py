@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array, Mask
+from ...arrays import Array, ArrayLike, Mask
 from ...engine.compile import raise_if_rejected
+from ...errors import StewartError
 from ...lie import se3, so3
-from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, points_of, require_legs
 from ..geometry.rotary_platform import RotaryPlatform
 from ..solvers.reachability import check_place
-from .fault_detector import EvidenceSettings, FaultDetector
+from .fault_detector import Belief, EvidenceSettings, FaultDetector, SensorModel
 from .kernels import motion as mk
 from .kernels.filter import model, project
 from .kernels.motion import E_DELAY, X_DELAY, X_P
 from .kernels.readings import ANGLE, INCLINATION, KIND, READING
 from .result import FusedPose
-from .samples import Belief, SensorModel
 from .sensors import DisplacementSensor, HornSensor, InertialSensor, allowed_repeats, number, vector
 
 #: Standard deviations at the start: w [rad/s], v [m/s], w' [rad/s^2], v' [m/s^2].
@@ -28,9 +26,7 @@ RATES = (1.0, 1.0, 50.0, 10.0)
 _MAX_STEPS = 50
 
 
-def fit(
-    x: Array, constants: Array, geometry: Array, readings: Array, deviations: Array, names: Sequence[str]
-) -> Array:
+def fit(x: Array, constants: Array, geometry: Array, readings: Array, deviations: Array, names: Sequence[str]) -> Array:
     """Move the pose in the state `x` to where it fits `readings` best, and return its covariance (6, 6).
 
     Gauss-Newton from the pose in `x`, where NaN among the readings counts as none, and so do inclinations: nothing is
@@ -111,7 +107,7 @@ class StewartFusion:
     def __init__(
         self,
         platform: PointJointed,
-        pose: npt.ArrayLike,
+        pose: ArrayLike,
         *,
         leg_noise: float | Sequence[float] = 1e-5,
         jerk: tuple[float, float] = (10.0, 50.0),
@@ -196,11 +192,11 @@ class StewartFusion:
         """Names of the sensors, in the order of their readings."""
         return tuple(self._channels)
 
-    def reset(self, pose: npt.ArrayLike) -> None:
+    def reset(self, pose: ArrayLike) -> None:
         """Forget all: the next readings are those of a platform near ``pose`` (4, 4)."""
         self._detector, self._started = self._detector_at(pose), False
 
-    def _detector_at(self, pose: npt.ArrayLike) -> FaultDetector:
+    def _detector_at(self, pose: ArrayLike) -> FaultDetector:
         """Return what accepts sensors, from a belief near a pose on, with the rates of `RATES`."""
         start = np.asarray(pose, dtype=np.float64)
         if start.shape != (4, 4) or not np.isfinite(start).all():
@@ -235,13 +231,13 @@ class StewartFusion:
 
     def update(
         self,
-        readings: npt.ArrayLike,
-        gyroscope: npt.ArrayLike | None = None,
-        accelerometer: npt.ArrayLike | None = None,
+        readings: ArrayLike,
+        gyroscope: ArrayLike | None = None,
+        accelerometer: ArrayLike | None = None,
         *,
         dt: float,
-        present: npt.ArrayLike | None = None,
-        age: npt.ArrayLike = 0.0,
+        present: ArrayLike | None = None,
+        age: ArrayLike = 0.0,
     ) -> FusedPose:
         """Take the readings of one moment, a time ``dt`` after those before, and return the estimate for it.
 
@@ -265,7 +261,7 @@ class StewartFusion:
         named, returned, disturbed = self._detector.take(values, there, dt, ages)
         return self._result(named, returned, disturbed)
 
-    def _ages(self, age: npt.ArrayLike) -> Array:
+    def _ages(self, age: ArrayLike) -> Array:
         """Return the age of each geometric reading (6 + k,) [s]."""
         count = len(self._points)
         if np.ndim(age) == 0:

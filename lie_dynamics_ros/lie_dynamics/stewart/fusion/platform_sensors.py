@@ -26,12 +26,11 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Integers
+from ...errors import StewartError
 from ...texts import quoted
 from ...yaml_sections import Section, read_section
-from ..errors import StewartError
 from ..geometry.checks import N_LEGS
 from ..geometry.platform import StewartPlatform
 from ..geometry.yaml_files import PLATFORM_KEYS
@@ -193,7 +192,7 @@ def read_readings(section: Section) -> dict[str, list[float] | float]:
     return found
 
 
-def _place(index: npt.NDArray[np.int64], table: bool) -> str:
+def _place(index: Integers, table: bool) -> str:
     """Return which of several numbers it is: of a leg, or in a table of lengths and of corrections of legs."""
     if not len(index):
         return ""
@@ -211,7 +210,7 @@ def usable(section: Section, check: Callable[[], object]) -> None:
         section.refuse(str(error))
 
 
-def within(entry: Section, key: str, shape: tuple[int, ...], default: float | None = None) -> npt.NDArray[np.float64]:
+def within(entry: Section, key: str, shape: tuple[int, ...], default: float | None = None) -> Array:
     """Return numbers of a sensor in the range of the key."""
     numbers, (low, high) = entry.numbers(key, shape, default), _RANGES[key]
     if not ((low <= numbers) & (numbers <= high)).all():
@@ -304,7 +303,7 @@ class PlatformSensors:
         """Return which of `readings` have another value, no default, among those given."""
         return tuple(name for name in self.readings if name in given and not _is_default(name, given[name]))
 
-    def with_offsets(self, offsets: npt.ArrayLike, gains: npt.ArrayLike = 1.0) -> PlatformSensors:
+    def with_offsets(self, offsets: ArrayLike, gains: ArrayLike = 1.0) -> PlatformSensors:
         """Return the same with lengths that are `gains` times as long, and longer by `offsets`.
 
         Both (6,), [m] and [1], at the temperature of reference; exact for lengths up to 100 m.
@@ -326,9 +325,7 @@ class PlatformSensors:
         table[:, 1:] = (larger - 1.0) * table[:, :1] + larger * table[:, 1:] + more
         return replace(self, readings={**self.readings, "length_corrections": table.ravel().tolist()})
 
-    def with_further(
-        self, legs: Sequence[DisplacementSensor], offsets: npt.ArrayLike, gains: npt.ArrayLike
-    ) -> PlatformSensors:
+    def with_further(self, legs: Sequence[DisplacementSensor], offsets: ArrayLike, gains: ArrayLike) -> PlatformSensors:
         """Return the same with some sensors, by name, between other points, and gain and offset for each (m,)."""
         sensors, scales, rest = list(self.sensors), list(self.scales), list(self.offsets)
         for leg, offset, gain in zip(legs, np.asarray(offsets).tolist(), np.asarray(gains).tolist(), strict=True):

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie import so3
-from ..errors import StewartError
 from .kernels import motion as mk
 from .kernels import readings as rk
 
@@ -78,7 +77,7 @@ class HornSensor(DisplacementSensor):
     rod : length of the rod, negative where the leg is bent the lower way [m].
     """
 
-    horn: npt.ArrayLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    horn: ArrayLike = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     rod: float = 0.0
 
     def row(self) -> Array:
@@ -146,7 +145,7 @@ class InertialSensor:
     accelerometer_bias: float = 2e-1
     gyroscope_walk: float = 1e-4
     accelerometer_walk: float = 1e-3
-    pose: npt.ArrayLike = field(default_factory=lambda: np.eye(4))
+    pose: ArrayLike = field(default_factory=lambda: np.eye(4))
     resolution: tuple[float, float] | None = None
     delay: float = 0.0
     delay_deviation: float = 0.0

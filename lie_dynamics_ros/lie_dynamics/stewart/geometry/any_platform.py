@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from os import PathLike
 
+from ...errors import StewartError
 from ...texts import quoted
-from ..errors import StewartError
 from .offset_platform import OffsetPlatform
 from .platform import StewartPlatform
 from .rotary_platform import RotaryPlatform

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie import quaternion, so3
 from ...lie._arrays import numbers
 from ...texts import LARGEST
-from ..errors import StewartError
 
 #: Two joint centres closer than this share of the platform's size count as one point.
 COINCIDENCE_TOLERANCE = 1e-9
@@ -20,7 +19,7 @@ HOME_SLACK = 0.01
 N_LEGS = 6
 
 
-def as_joint_centres(points: npt.ArrayLike, side: str) -> Array:
+def as_joint_centres(points: ArrayLike, side: str) -> Array:
     """Return joint centres as a read-only float64 array (6, 3) [m]; StewartError names what is wrong with them.
 
     ``side`` is "base_points" or "platform_points", for the message.
@@ -49,7 +48,7 @@ def as_joint_centres(points: npt.ArrayLike, side: str) -> Array:
     return array
 
 
-def as_leg_limits(limits: npt.ArrayLike | None) -> Array:
+def as_leg_limits(limits: ArrayLike | None) -> Array:
     """Return leg limits as a read-only array (6, 2), min and max length [m]; ``None`` means 0 to infinity."""
     array = np.array((0.0, np.inf) if limits is None else limits, dtype=np.float64)
     if array.shape == (2,):
@@ -66,7 +65,7 @@ def as_leg_limits(limits: npt.ArrayLike | None) -> Array:
     return array
 
 
-def as_directions(value: npt.ArrayLike, name: str) -> Array:
+def as_directions(value: ArrayLike, name: str) -> Array:
     """Return directions, one for all legs or one a leg, as read-only unit vectors (6, 3); StewartError for none."""
     array = numbers(value)
     if array.shape not in ((3,), (N_LEGS, 3)) or not (np.abs(array) <= LARGEST).all():

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
 from .platform import StewartPlatform
-from .point_patterns import horn_directions, semi_regular_points
 from .rotary_platform import RotaryPlatform
+from .yaml_files import horn_directions, semi_regular_points
 
 
-def reference_platform(leg_limits: npt.ArrayLike | None = None) -> StewartPlatform:
+def reference_platform(leg_limits: ArrayLike | None = None) -> StewartPlatform:
     """Platform of Table 1 of Mathematics 2021, 9(7), 757, in metres (the paper uses cm).
 
     Its home pose, not given by the paper, is level at 0.5 m above the base, the height of the paper's true pose.
@@ -42,7 +41,7 @@ def semi_regular_platform(
     platform_half_angle: float,
     *,
     height: float | None = None,
-    leg_limits: npt.ArrayLike | None = None,
+    leg_limits: ArrayLike | None = None,
 ) -> StewartPlatform:
     """Three-fold symmetric platform, the usual design of motion bases: three pairs of joints on each of two circles.
 
@@ -67,13 +66,13 @@ def semi_regular_rotary_platform(
     platform_radius: float,
     base_half_angle: float,
     platform_half_angle: float,
-    horns: npt.ArrayLike,
-    rods: npt.ArrayLike,
+    horns: ArrayLike,
+    rods: ArrayLike,
     *,
     pattern: str = "coplanar",
     facing: str | None = None,
-    home_angles: npt.ArrayLike = 0.0,
-    angle_limits: npt.ArrayLike | None = None,
+    home_angles: ArrayLike = 0.0,
+    angle_limits: ArrayLike | None = None,
 ) -> RotaryPlatform:
     """Three-fold symmetric platform on upright horns: the usual design of servo hexapods.
 
@@ -84,7 +83,7 @@ def semi_regular_rotary_platform(
     horns, rods, home_angles, angle_limits
         As of `RotaryPlatform`; angles are above the horizontal.
     pattern, facing : str
-        How the horns stand, see `point_patterns.horn_directions`.
+        How the horns stand, see `yaml_files.horn_directions`.
     """
     base, platform = semi_regular_points(base_radius, platform_radius, base_half_angle, platform_half_angle)
     zero, axes = horn_directions(base, pattern, facing)

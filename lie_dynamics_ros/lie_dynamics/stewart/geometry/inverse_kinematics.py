@@ -17,11 +17,10 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie._arrays import as_numbers
-from ..errors import StewartError
 
 TwistFrame = Literal["body", "spatial", "aligned"]
 
@@ -32,7 +31,7 @@ def check_frame(frame: str) -> None:
         raise StewartError(f"frame is {frame!r}, expected one of {', '.join(map(repr, get_args(TwistFrame)))}")
 
 
-def real_numbers(value: npt.ArrayLike, name: str) -> Array:
+def real_numbers(value: ArrayLike, name: str) -> Array:
     """Return ``value`` as a float64 array; raise InputError or StewartError for what is no array of real numbers."""
     array = as_numbers(value, name)
     if array.dtype.kind == "c":
@@ -40,7 +39,7 @@ def real_numbers(value: npt.ArrayLike, name: str) -> Array:
     return array
 
 
-def as_pose(pose: npt.ArrayLike, name: str = "pose") -> Array:
+def as_pose(pose: ArrayLike, name: str = "pose") -> Array:
     """Return ``pose`` as a float64 array (..., 4, 4); raise StewartError for another shape."""
     array = real_numbers(pose, name)
     if array.shape[-2:] != (4, 4):
@@ -48,7 +47,7 @@ def as_pose(pose: npt.ArrayLike, name: str = "pose") -> Array:
     return array
 
 
-def as_vector(value: npt.ArrayLike, size: int, name: str) -> Array:
+def as_vector(value: ArrayLike, size: int, name: str) -> Array:
     """Return ``value`` as a float64 array (..., size); raise StewartError for another shape."""
     array = real_numbers(value, name)
     if array.ndim == 0 or array.shape[-1] != size:

@@ -25,14 +25,13 @@ from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Mask
+from ...errors import StewartError
 from ...lie import se3, so3
 from ...lie._arrays import numbers
 from ...shown import Drawn, shown
 from ...texts import LARGEST
-from ..errors import StewartError
 from . import inverse_kinematics as ik
 from .checks import N_LEGS, as_directions
 from .inverse_kinematics import TwistFrame
@@ -85,11 +84,11 @@ class OffsetPlatform(Drawn):
     def __init__(
         self,
         points: StewartPlatform,
-        base_axes: npt.ArrayLike,
-        platform_axes: npt.ArrayLike,
-        base_offsets: npt.ArrayLike,
-        platform_offsets: npt.ArrayLike,
-        screw_leads: npt.ArrayLike = 0.0,
+        base_axes: ArrayLike,
+        platform_axes: ArrayLike,
+        base_offsets: ArrayLike,
+        platform_offsets: ArrayLike,
+        screw_leads: ArrayLike = 0.0,
     ) -> None:
         require_platform(points, "points")
         object.__setattr__(self, "points", points)
@@ -129,9 +128,9 @@ class OffsetPlatform(Drawn):
     def square_at(
         cls,
         points: StewartPlatform,
-        pose: npt.ArrayLike,
-        base_offsets: npt.ArrayLike,
-        platform_offsets: npt.ArrayLike,
+        pose: ArrayLike,
+        base_offsets: ArrayLike,
+        platform_offsets: ArrayLike,
     ) -> OffsetPlatform:
         """Return a platform whose first axes are perpendicular to its legs in a pose (4, 4), and parallel in pairs."""
         require_platform(points, "points")
@@ -166,7 +165,7 @@ class OffsetPlatform(Drawn):
         lines = ["universal_joints:", *(f"  {key}: {getattr(self, key).tolist()}" for key in keys)]
         return self.points.to_yaml() + "\n".join(lines) + "\n"
 
-    def feet(self, pose: npt.ArrayLike) -> tuple[Array, Array]:
+    def feet(self, pose: ArrayLike) -> tuple[Array, Array]:
         """Return the ends of the legs on the second axes: in {N} and in {B}, (..., 4, 4) -> twice (..., 6, 3) [m].
 
         Raises
@@ -183,9 +182,7 @@ class OffsetPlatform(Drawn):
             )
         return C, D
 
-    def stationary_feet(
-        self, T: Array, points: tuple[Array, Array] | None = None
-    ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    def stationary_feet(self, T: Array, points: tuple[Array, Array] | None = None) -> tuple[Array, Array, Mask]:
         """Return `feet` for an array (..., 4, 4), and where they are (..., 6); the others have no meaning.
 
         With `points` (6, 3) on base and platform in place of its own; raises StewartError for them with screw leads.
@@ -236,9 +233,7 @@ class OffsetPlatform(Drawn):
         ways = ik.platform_arms(points.platform_points, T) + T[..., None, :3, 3] - points.base_points
         return np.asarray(ways + self.platform_offsets[:, None] * found.m - self.base_offsets[:, None] * found.n)
 
-    def told(
-        self, T: Array, start: tuple[Array, Array] | None = None
-    ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    def told(self, T: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, Mask]:
         """Return lengths (..., 6), their Jacobian of body twists (..., 6, 6), and where they are (..., 6).
 
         A start (..., 6, 3) twice, where it is known, is which way from first to second axes, on base and platform.
@@ -275,7 +270,7 @@ class OffsetPlatform(Drawn):
         rows[..., :3] += units
         return np.asarray(rows)
 
-    def leg_turns(self, pose: npt.ArrayLike) -> Array:
+    def leg_turns(self, pose: ArrayLike) -> Array:
         """Return by how much the joints turn the ends of each leg against each other since the home pose.
 
         The upper end, right-handed about the way up, (..., 4, 4) -> (..., 6) [rad], from -pi to pi; errors as `feet`.
@@ -287,8 +282,8 @@ class OffsetPlatform(Drawn):
     def on(
         self,
         points: StewartPlatform,
-        base_turn: npt.ArrayLike | None = None,
-        platform_turn: npt.ArrayLike | None = None,
+        base_turn: ArrayLike | None = None,
+        platform_turn: ArrayLike | None = None,
     ) -> OffsetPlatform:
         """Return the same joints on other points, axes turned by rotations (3, 3): R_new_old of base and platform."""
         base, platform = (
@@ -297,13 +292,13 @@ class OffsetPlatform(Drawn):
         )
         return OffsetPlatform(points, base, platform, self.base_offsets, self.platform_offsets, self.screw_leads)
 
-    def leg_lengths(self, pose: npt.ArrayLike) -> Array:
+    def leg_lengths(self, pose: ArrayLike) -> Array:
         """Return the lengths of the legs (inverse kinematics), (..., 4, 4) -> (..., 6) [m]; errors as `feet`."""
         C, D = self.feet(pose)
         T = ik.as_pose(pose)
         return self.told(T)[0] if self.has_screws else ik.norms(ik.leg_vectors(C, D, T))
 
-    def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+    def jacobian(self, pose: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Return d(lengths)/d(twist) as `StewartPlatform.jacobian`, (..., 4, 4) -> (..., 6, 6); errors as `feet`."""
         C, D = self.feet(pose)
         T = ik.as_pose(pose)
@@ -317,11 +312,11 @@ class OffsetPlatform(Drawn):
             rows = aligned(rows, T)
         return np.asarray(rows)
 
-    def leg_rates(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+    def leg_rates(self, pose: ArrayLike, twist: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Return the rates of the lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
         return np.asarray((self.jacobian(pose, frame) @ ik.as_vector(twist, N_LEGS, "twist")[..., None])[..., 0])
 
-    def motor_accelerations(self, pose: npt.ArrayLike, twist: npt.ArrayLike, acceleration: npt.ArrayLike) -> Array:
+    def motor_accelerations(self, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike) -> Array:
         """Return the second time derivatives of the lengths, (..., 6) [m/s^2]; errors as `feet`.
 
         Of a body twist and its derivative in time (..., 6) [rad/s, m/s, rad/s^2, m/s^2].
@@ -379,11 +374,11 @@ class OffsetPlatform(Drawn):
             second = second - pitch * (twist + dm * (_dot(np.cross(w, t), u) + _dot(t, swing)))
         return np.asarray(first[..., 0]), np.asarray(second[..., 0])
 
-    def condition_number(self, pose: npt.ArrayLike) -> Array:
+    def condition_number(self, pose: ArrayLike) -> Array:
         """Return as `StewartPlatform.condition_number`, (..., 4, 4) -> (...,); errors as `feet`."""
         return ik.condition_numbers(self.jacobian(pose), self.characteristic_length)
 
-    def leg_margins(self, lengths: npt.ArrayLike) -> Array:
+    def leg_margins(self, lengths: ArrayLike) -> Array:
         """Return the distance of each leg to its nearer limit, negative beyond it, (..., 6) [m]."""
         return self.points.leg_margins(lengths)
 
@@ -396,7 +391,7 @@ class OffsetPlatform(Drawn):
         """Shortest and longest length of each leg, (6, 2) [m]."""
         return self.leg_limits
 
-    def at(self, pose: npt.ArrayLike) -> StewartPlatform:
+    def at(self, pose: ArrayLike) -> StewartPlatform:
         """Return the platform on point joints at the feet of a pose (4, 4).
 
         In this pose it has the same lengths, rates, Jacobian and forces; nowhere else. Not with screw leads, of which
@@ -431,7 +426,7 @@ class _Circles(NamedTuple):
     a_together: Array
     b_together: Array
     determinant: Array
-    good: npt.NDArray[np.bool_]
+    good: Mask
 
 
 def _dot(x: Array, y: Array) -> Array:
@@ -452,11 +447,11 @@ def _towards(axis: Array, way: Array) -> Array:
     return np.asarray(normal / np.where(length > _ALONG * size, length, np.nan))
 
 
-def _offsets(value: npt.ArrayLike, name: str) -> Array:
+def _offsets(value: ArrayLike, name: str) -> Array:
     return _six(value, name, "a distance of 0 or more", 0.0)
 
 
-def _six(value: npt.ArrayLike, name: str, what: str, least: float) -> Array:
+def _six(value: ArrayLike, name: str, what: str, least: float) -> Array:
     array = numbers(value)
     if array.shape not in ((), (N_LEGS,)) or not ((array >= least) & (array <= LARGEST)).all():
         raise StewartError(f"{name}: {what}, or six, are expected [m], got {value!r}", name=name)

@@ -13,12 +13,12 @@ from functools import cached_property
 from os import PathLike
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import ArchitecturalSingularityError, StewartError, StewartWarning
+from ...lie import so3
 from ...shown import Drawn, shown
 from ...texts import quoted
-from ..errors import ArchitecturalSingularityError, StewartError, StewartWarning
 from . import inverse_kinematics as ik
 from .architecture import ArchitectureReport, architecture_report
 from .checks import (
@@ -69,11 +69,11 @@ class StewartPlatform(Drawn):
 
     def __init__(
         self,
-        base_points: npt.ArrayLike,
-        platform_points: npt.ArrayLike,
-        leg_limits: npt.ArrayLike | None = None,
+        base_points: ArrayLike,
+        platform_points: ArrayLike,
+        leg_limits: ArrayLike | None = None,
         *,
-        home_pose: npt.ArrayLike | None = None,
+        home_pose: ArrayLike | None = None,
         allow_singular: bool = False,
     ) -> None:
         object.__setattr__(self, "base_points", as_joint_centres(base_points, "base_points"))
@@ -154,15 +154,15 @@ class StewartPlatform(Drawn):
         """Joint centres on the base, then on the platform, (12, 3) [m]; writeable, as kernels take it: do not write."""
         return np.concatenate((self.base_points, self.platform_points))
 
-    def leg_vectors(self, pose: npt.ArrayLike) -> Array:
+    def leg_vectors(self, pose: ArrayLike) -> Array:
         """Vectors ``R b_i + p - a_i`` from base joint to platform joint in {N}, (..., 4, 4) -> (..., 6, 3) [m]."""
         return ik.leg_vectors(self.base_points, self.platform_points, ik.as_pose(pose))
 
-    def leg_lengths(self, pose: npt.ArrayLike) -> Array:
+    def leg_lengths(self, pose: ArrayLike) -> Array:
         """Leg lengths of a pose (inverse kinematics), (..., 4, 4) -> (..., 6) [m]."""
         return ik.norms(self.leg_vectors(pose))
 
-    def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+    def jacobian(self, pose: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Jacobian d(lengths)/d(twist), angular columns first, (..., 4, 4) -> (..., 6, 6) [m/rad, 1].
 
         ``frame`` selects the twist: "body" (of {B}, in {B}), "spatial" (in {N}, of the body point at the origin of
@@ -170,18 +170,18 @@ class StewartPlatform(Drawn):
         """
         return ik.jacobian(self.base_points, self.platform_points, ik.as_pose(pose), frame)
 
-    def jacobian_rate(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+    def jacobian_rate(self, pose: ArrayLike, twist: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Time derivative of `jacobian` while the platform moves with ``twist`` (..., 6), given in the same frame."""
         twist = ik.as_vector(twist, 6, "twist")
         return ik.jacobian_rate(self.base_points, self.platform_points, ik.as_pose(pose), twist, frame)
 
-    def leg_rates(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+    def leg_rates(self, pose: ArrayLike, twist: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Rates of the leg lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
         twist = ik.as_vector(twist, 6, "twist")
         return np.asarray((self.jacobian(pose, frame) @ twist[..., None])[..., 0])
 
     def leg_accelerations(
-        self, pose: npt.ArrayLike, twist: npt.ArrayLike, acceleration: npt.ArrayLike, frame: TwistFrame = "body"
+        self, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike, frame: TwistFrame = "body"
     ) -> Array:
         """Second time derivatives of the leg lengths, (..., 6) [m/s^2].
 
@@ -193,7 +193,7 @@ class StewartPlatform(Drawn):
         rate_part = self.jacobian_rate(pose, twist, frame) @ twist[..., None]
         return np.asarray((self.jacobian(pose, frame) @ acceleration[..., None] + rate_part)[..., 0])
 
-    def condition_number(self, pose: npt.ArrayLike, characteristic_length: float | None = None) -> Array:
+    def condition_number(self, pose: ArrayLike, characteristic_length: float | None = None) -> Array:
         """Ratio of extreme singular values of the body Jacobian, angular columns over a characteristic length; (...,).
 
         Dividing the angular columns by ``characteristic_length`` [m] (default: the attribute of this name) turns rad
@@ -204,7 +204,7 @@ class StewartPlatform(Drawn):
             raise StewartError(f"characteristic_length is {length}, expected a positive length in metres")
         return ik.condition_numbers(self.jacobian(pose), length)
 
-    def leg_margins(self, lengths: npt.ArrayLike) -> Array:
+    def leg_margins(self, lengths: ArrayLike) -> Array:
         """Distance of each leg to its nearer limit, negative beyond it, (..., 6) [m]."""
         lengths = ik.as_vector(lengths, N_LEGS, "lengths")
         return np.minimum(lengths - self.leg_limits[:, 0], self.leg_limits[:, 1] - lengths)
@@ -219,15 +219,15 @@ class StewartPlatform(Drawn):
         """Shortest and longest length of each leg, (6, 2) [m]."""
         return self.leg_limits
 
-    def locked(self, positions: npt.ArrayLike) -> tuple[StewartPlatform, Array]:
+    def locked(self, positions: ArrayLike) -> tuple[StewartPlatform, Array]:
         """Return itself and the lengths: what is left while motors stand; see `RotaryPlatform.locked`."""
         return self, ik.as_vector(positions, N_LEGS, "lengths")
 
-    def check_motor_limits(self, positions: npt.ArrayLike) -> None:
+    def check_motor_limits(self, positions: ArrayLike) -> None:
         """Run `check_leg_limits`."""
         self.check_leg_limits(positions)
 
-    def check_leg_limits(self, lengths: npt.ArrayLike) -> None:
+    def check_leg_limits(self, lengths: ArrayLike) -> None:
         """Raise StewartError naming the first leg that is NaN or outside its limits."""
         lengths = ik.as_vector(lengths, N_LEGS, "lengths")
         bad = np.argwhere(~(self.leg_margins(lengths) >= 0.0))
@@ -246,7 +246,7 @@ def require_platform(value: object, name: str = "platform") -> None:
         raise StewartError(f"{name}: a StewartPlatform is expected, got {got}", name=name, value=value)
 
 
-def _checked_home(pose: npt.ArrayLike) -> Array:
+def _checked_home(pose: ArrayLike) -> Array:
     """Return a read-only copy of a home pose, or raise StewartError when it is no pose."""
     array = np.array(pose, dtype=np.float64)
     if array.shape != (4, 4):
@@ -257,3 +257,40 @@ def _checked_home(pose: npt.ArrayLike) -> Array:
         raise StewartError(f"home_pose is no pose (rotation, position in metres, last row 0 0 0 1): {array.tolist()}")
     array.flags.writeable = False
     return array
+
+
+def leg_length_second_derivatives(platform: StewartPlatform, pose: ArrayLike) -> Array:
+    """Return H (..., 6, 6, 6), leg first: L_i(T exp(x)) = L_i(T) + J_i x + x^T H_i x / 2 + ... for body twists x.
+
+    Of second order in the Taylor series that Stewart (10)-(14) breaks off after the first. The leg changes by R A x,
+    A = (-[b], 1), and bends by R (w x (w x b) + w x v): with n = R^T u the leg's direction seen from the platform,
+
+        H = A^T (1 - n n^T) A / L + [[(n b^T + b n^T) / 2 - (n . b) 1, -[n] / 2], [[n] / 2, 0]].
+
+    Parameters
+    ----------
+    platform : StewartPlatform
+        The platform.
+    pose : array-like, shape (..., 4, 4)
+        Poses of {B} in {N} [m].
+
+    Raises
+    ------
+    StewartError
+        For a wrong shape, or a leg of no length.
+    """
+    require_platform(platform)
+    T = ik.as_pose(pose)
+    b = platform.platform_points
+    lengths, units = ik.leg_units(ik.leg_vectors(platform.base_points, b, T))
+    n = units @ T[..., :3, :3]
+    unit = np.eye(3)
+    motion = np.concatenate([-so3.hat(b), np.broadcast_to(unit, (6, 3, 3))], axis=-1)
+    across = unit - n[..., :, None] * n[..., None, :]
+    H = np.swapaxes(motion, -1, -2) @ across @ motion / lengths[..., None, None]
+    mixed = n[..., :, None] * b[:, None, :]
+    H[..., :3, :3] += 0.5 * (mixed + np.swapaxes(mixed, -1, -2)) - (n * b).sum(axis=-1)[..., None, None] * unit
+    half = 0.5 * so3.hat(n)
+    H[..., :3, 3:] -= half
+    H[..., 3:, :3] += half
+    return np.asarray(0.5 * (H + np.swapaxes(H, -1, -2)))  # to the last bit

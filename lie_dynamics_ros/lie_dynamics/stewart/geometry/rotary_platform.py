@@ -24,14 +24,13 @@ from itertools import product
 from os import PathLike
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Integers
+from ...errors import StewartError
 from ...lie import se3
 from ...lie._arrays import numbers
 from ...shown import Drawn, shown
 from ...texts import LARGEST
-from ..errors import StewartError
 from . import inverse_kinematics as ik
 from .checks import N_LEGS, as_directions
 from .inverse_kinematics import TwistFrame
@@ -100,15 +99,15 @@ class RotaryPlatform(Drawn):
 
     def __init__(
         self,
-        base_points: npt.ArrayLike,
-        platform_points: npt.ArrayLike,
-        axes: npt.ArrayLike,
-        horns: npt.ArrayLike,
-        rods: npt.ArrayLike,
-        zero_directions: npt.ArrayLike | None = None,
-        home_angles: npt.ArrayLike = 0.0,
-        angle_limits: npt.ArrayLike | None = None,
-        home_pose: npt.ArrayLike | None = None,
+        base_points: ArrayLike,
+        platform_points: ArrayLike,
+        axes: ArrayLike,
+        horns: ArrayLike,
+        rods: ArrayLike,
+        zero_directions: ArrayLike | None = None,
+        home_angles: ArrayLike = 0.0,
+        angle_limits: ArrayLike | None = None,
+        home_pose: ArrayLike | None = None,
     ) -> None:
         put = object.__setattr__
         put(self, "points", StewartPlatform(base_points, platform_points, home_pose=home_pose, allow_singular=True))
@@ -179,12 +178,12 @@ class RotaryPlatform(Drawn):
         """Smallest and largest angle of each motor, (6, 2) [rad]."""
         return self.angle_limits
 
-    def motor_margins(self, angles: npt.ArrayLike) -> Array:
+    def motor_margins(self, angles: ArrayLike) -> Array:
         """Return the distance of each angle to its nearer limit, negative beyond it, (..., 6) [rad]."""
         angles = ik.as_vector(angles, N_LEGS, "angles")
         return np.minimum(angles - self.angle_limits[:, 0], self.angle_limits[:, 1] - angles)
 
-    def check_motor_limits(self, angles: npt.ArrayLike) -> None:
+    def check_motor_limits(self, angles: ArrayLike) -> None:
         """Raise StewartError naming the first motor whose angle is NaN or outside its limits."""
         angles = ik.as_vector(angles, N_LEGS, "angles")
         bad = np.argwhere(~(self.motor_margins(angles) >= 0.0))
@@ -194,7 +193,7 @@ class RotaryPlatform(Drawn):
             text = f"leg {leg + 1} has the angle {angles[tuple(bad[0])]} rad, expected {low:.6g} to {high:.6g} rad"
             raise StewartError(text, name=f"leg {leg + 1}")
 
-    def motor_positions(self, pose: npt.ArrayLike) -> Array:
+    def motor_positions(self, pose: ArrayLike) -> Array:
         """Return the angles of the motors for poses, legs bent as at home: (..., 4, 4) -> (..., 6) [rad].
 
         Raises
@@ -213,7 +212,7 @@ class RotaryPlatform(Drawn):
             )
         return angles
 
-    def tips(self, angles: npt.ArrayLike) -> Array:
+    def tips(self, angles: ArrayLike) -> Array:
         """Return the balls on the horns in {N} at angles, (..., 6) [rad] -> (..., 6, 3) [m]."""
         t = ik.as_vector(angles, N_LEGS, "angles")[..., None]
         arms = np.cos(t) * self.frames[..., 0] + np.sin(t) * self.frames[..., 1]
@@ -225,7 +224,7 @@ class RotaryPlatform(Drawn):
         along = z * (z * vectors).sum(axis=-1, keepdims=True)
         return np.asarray(along + c * (vectors - along) + s * np.cross(z, vectors))
 
-    def locked(self, angles: npt.ArrayLike) -> tuple[StewartPlatform, Array]:
+    def locked(self, angles: ArrayLike) -> tuple[StewartPlatform, Array]:
         """Return the platform on point joints that is left while the motors stand at angles (6,), and its lengths [m].
 
         `assembly_modes(*platform.locked(angles))` are all poses with these angles.
@@ -238,7 +237,7 @@ class RotaryPlatform(Drawn):
 
     # Inverse kinematics.
 
-    def leg_angles(self, pose: npt.ArrayLike) -> Array:
+    def leg_angles(self, pose: ArrayLike) -> Array:
         """Return both angles of each leg for poses, (..., 4, 4) -> (..., 2, 6) [rad], NaN where out of reach.
 
         They are the two crossings of the horn's circle with the rod's sphere, before and after the direction in which
@@ -254,7 +253,7 @@ class RotaryPlatform(Drawn):
         turns = np.round((both - self.home_angles) / (2.0 * np.pi))
         return np.asarray(both - 2.0 * np.pi * turns)
 
-    def all_angles(self, pose: npt.ArrayLike) -> Array:
+    def all_angles(self, pose: ArrayLike) -> Array:
         """Return the angles of the motors for poses, all 64 ways to bend six legs: (..., 4, 4) -> (..., 64, 6).
 
         NaN where a leg is out of reach.
@@ -262,13 +261,13 @@ class RotaryPlatform(Drawn):
         both = self.leg_angles(pose)
         return np.asarray(both[..., BRANCHES, np.arange(N_LEGS)])
 
-    def reached_angles(self, pose: npt.ArrayLike) -> Array:
+    def reached_angles(self, pose: ArrayLike) -> Array:
         """Return `motor_positions`, with NaN where a leg is out of reach."""
         both = self.leg_angles(pose)
         return np.where(self.bends == 1, both[..., 1, :], both[..., 0, :])
 
     @cached_property
-    def bends(self) -> npt.NDArray[np.int64]:
+    def bends(self) -> Integers:
         """Index of `leg_angles` that each leg has at home, 0 or 1, (6,)."""
         both = self.leg_angles(self.home_pose)
         return np.asarray(np.nanargmin(np.abs(both - self.home_angles), axis=0))
@@ -281,14 +280,14 @@ class RotaryPlatform(Drawn):
 
     # Velocities, forces.
 
-    def levers(self, pose: npt.ArrayLike, angles: npt.ArrayLike | None = None) -> Array:
+    def levers(self, pose: ArrayLike, angles: ArrayLike | None = None) -> Array:
         """Return the lever of each motor on its rod, (..., 6) [m]: rod's velocity over that of the angle.
 
         Zero where horn and rod are in line; angles (..., 6) are those of `motor_positions` when left out.
         """
         return self._at(pose, angles)[2]
 
-    def _at(self, pose: npt.ArrayLike, angles: npt.ArrayLike | None) -> tuple[Array, Array, Array]:
+    def _at(self, pose: ArrayLike, angles: ArrayLike | None) -> tuple[Array, Array, Array]:
         """Return poses, tips (..., 6, 3) and levers (..., 6)."""
         T = ik.as_pose(pose)
         t = self.motor_positions(T) if angles is None else ik.as_vector(angles, N_LEGS, "angles")
@@ -302,7 +301,7 @@ class RotaryPlatform(Drawn):
         across = np.cos(t) * self.frames[..., 1] - np.sin(t) * self.frames[..., 0]
         return np.asarray(self.horns[:, None] * across)
 
-    def jacobian(self, pose: npt.ArrayLike, frame: TwistFrame = "body", angles: npt.ArrayLike | None = None) -> Array:
+    def jacobian(self, pose: ArrayLike, frame: TwistFrame = "body", angles: ArrayLike | None = None) -> Array:
         """Return d(angles)/d(twist), angular columns first, (..., 4, 4) -> (..., 6, 6) [1, rad/m]; not finite in line.
 
         ``frame`` as in `StewartPlatform.jacobian`; angles (..., 6) are those of `motor_positions` when left out.
@@ -311,11 +310,11 @@ class RotaryPlatform(Drawn):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(ik.jacobian(tips, self.platform_points, T, frame) / levers[..., None])
 
-    def motor_rates(self, pose: npt.ArrayLike, twist: npt.ArrayLike, frame: TwistFrame = "body") -> Array:
+    def motor_rates(self, pose: ArrayLike, twist: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Return the rates of the angles for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [rad/s]."""
         return np.asarray((self.jacobian(pose, frame) @ ik.as_vector(twist, 6, "twist")[..., None])[..., 0])
 
-    def motor_accelerations(self, pose: npt.ArrayLike, twist: npt.ArrayLike, acceleration: npt.ArrayLike) -> Array:
+    def motor_accelerations(self, pose: ArrayLike, twist: ArrayLike, acceleration: ArrayLike) -> Array:
         """Return the second time derivatives of the angles, (..., 6) [rad/s^2].
 
         Body twist (..., 6) and the time derivative of its components, as in `StewartPlatform.leg_accelerations`.
@@ -346,7 +345,7 @@ class RotaryPlatform(Drawn):
         return first, second
 
     def condition_number(
-        self, pose: npt.ArrayLike, characteristic_length: float | None = None, angles: npt.ArrayLike | None = None
+        self, pose: ArrayLike, characteristic_length: float | None = None, angles: ArrayLike | None = None
     ) -> Array:
         """Return as `StewartPlatform.condition_number`, of the Jacobian of the angles; inf where horn and rod align."""
         length = self.characteristic_length if characteristic_length is None else float(characteristic_length)
@@ -444,7 +443,7 @@ def _rounded(cosine: Array) -> Array:
     return np.where(np.abs(cosine) <= 1.0 + 1e-14, np.clip(cosine, -1.0, 1.0), np.nan)
 
 
-def _frames(axes: Array, zero_directions: npt.ArrayLike | None) -> Array:
+def _frames(axes: Array, zero_directions: ArrayLike | None) -> Array:
     """Return frames (6, 3, 3) of motors with axes (6, 3)."""
     if zero_directions is None:
         x = np.cross(np.broadcast_to((0.0, 0.0, 1.0), axes.shape), axes)
@@ -463,7 +462,7 @@ def _frames(axes: Array, zero_directions: npt.ArrayLike | None) -> Array:
     return frames
 
 
-def _six(value: npt.ArrayLike, name: str, least: float, what: str) -> Array:
+def _six(value: ArrayLike, name: str, least: float, what: str) -> Array:
     """Return six finite numbers above a bound, of one or six."""
     array = numbers(value)
     if array.shape not in ((), (N_LEGS,)) or not ((array > least) & (array <= LARGEST)).all():
@@ -473,7 +472,7 @@ def _six(value: npt.ArrayLike, name: str, least: float, what: str) -> Array:
     return array
 
 
-def as_angle_limits(value: npt.ArrayLike | None) -> Array:
+def as_angle_limits(value: ArrayLike | None) -> Array:
     """Return limits of angles as a read-only array (6, 2) [rad]; None means a whole turn."""
     array = numbers((-np.pi, np.pi) if value is None else value)
     if array.shape not in ((2,), (N_LEGS, 2)) or not (array[..., 0] < array[..., 1]).all():

@@ -19,11 +19,9 @@ angles; positive as the angles are.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
-from ...errors import SingularityError
-from ..errors import StewartError
+from ...arrays import Array, ArrayLike
+from ...errors import SingularityError, StewartError
 from . import inverse_kinematics as ik
 from .any_platform import Platform, require_any
 from .checks import N_LEGS
@@ -34,7 +32,7 @@ _SINGULAR_CONDITION = 1e12
 
 
 def wrench_of_leg_forces(
-    platform: Platform, pose: npt.ArrayLike, leg_forces: npt.ArrayLike, frame: TwistFrame = "body"
+    platform: Platform, pose: ArrayLike, leg_forces: ArrayLike, frame: TwistFrame = "body"
 ) -> Array:
     """Wrench (..., 6) [N m, N] that leg forces (..., 6) [N] exert on the platform, see the module's text."""
     require_any(platform)
@@ -43,9 +41,7 @@ def wrench_of_leg_forces(
     return np.asarray((np.swapaxes(jacobian, -1, -2) @ forces[..., None])[..., 0])
 
 
-def leg_forces_for_wrench(
-    platform: Platform, pose: npt.ArrayLike, wrench: npt.ArrayLike, frame: TwistFrame = "body"
-) -> Array:
+def leg_forces_for_wrench(platform: Platform, pose: ArrayLike, wrench: ArrayLike, frame: TwistFrame = "body") -> Array:
     """Leg forces (..., 6) [N] that exert a wrench (..., 6) [N m, N] on the platform; inverse of `wrench_of_leg_forces`.
 
     Raises
@@ -66,18 +62,16 @@ def leg_forces_for_wrench(
     return np.asarray(np.linalg.solve(np.swapaxes(jacobian, -1, -2), target[..., None])[..., 0])
 
 
-def holding_forces(
-    platform: Platform, pose: npt.ArrayLike, load: npt.ArrayLike, frame: TwistFrame = "body"
-) -> Array:
+def holding_forces(platform: Platform, pose: ArrayLike, load: ArrayLike, frame: TwistFrame = "body") -> Array:
     """Leg forces (..., 6) [N] in equilibrium with a load, a wrench (..., 6) that acts on the platform from outside."""
     return leg_forces_for_wrench(platform, pose, -ik.as_vector(load, 6, "load"), frame)
 
 
 def stiffness(
     platform: Platform,
-    pose: npt.ArrayLike,
-    motors: npt.ArrayLike,
-    rods: npt.ArrayLike = np.inf,
+    pose: ArrayLike,
+    motors: ArrayLike,
+    rods: ArrayLike = np.inf,
     frame: TwistFrame = "body",
 ) -> Array:
     """Stiffness of the platform without load, (..., 6, 6): wrench over the small twist that answers it, J^T K J.
@@ -105,7 +99,7 @@ def stiffness(
 
 
 def weight_wrench(
-    pose: npt.ArrayLike, mass: float, center_of_mass: npt.ArrayLike, gravity: npt.ArrayLike = (0.0, 0.0, -9.81)
+    pose: ArrayLike, mass: float, center_of_mass: ArrayLike, gravity: ArrayLike = (0.0, 0.0, -9.81)
 ) -> Array:
     """Weight of the platform with its payload as a body wrench (..., 6) [N m, N].
 

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
-from ...errors import InputError
+from ...arrays import Array, ArrayLike, Integers, Mask
+from ...errors import InputError, StewartError
 from ...lie import se3, so3
 from ...shown import shown
 from ...travel import AXES, CLOSER, FURTHEST, PLACES, REACH, SINGULARITY, TravelLeft, displaced
-from ..errors import StewartError
 from . import inverse_kinematics as ik
 from .any_platform import Platform, require_any
 from .checks import N_LEGS
@@ -31,10 +29,10 @@ _CLOSER_LOOKS = 10
 
 def travel_left(
     platform: Platform,
-    pose: npt.ArrayLike,
-    positions: npt.ArrayLike | None = None,
+    pose: ArrayLike,
+    positions: ArrayLike | None = None,
     *,
-    limits: npt.ArrayLike | None = None,
+    limits: ArrayLike | None = None,
     names: Sequence[str] = ("leg 1", "leg 2", "leg 3", "leg 4", "leg 5", "leg 6"),
     axes: Sequence[str] = AXES,
     looks: int = _CLOSER_LOOKS,
@@ -100,9 +98,7 @@ def travel_left(
     return TravelLeft(tuple(axes), ways[:, 0], ways[:, 1], tuple(zip(reasons[::2], reasons[1::2], strict=True)))
 
 
-def motors_and_volumes(
-    platform: Platform, poses: Array, bends: npt.NDArray[np.int64] | None
-) -> tuple[Array, Array]:
+def motors_and_volumes(platform: Platform, poses: Array, bends: Integers | None) -> tuple[Array, Array]:
     """Return positions of the motors (..., 6), NaN out of reach, and determinants (...,) of the legs' Jacobian."""
     if isinstance(platform, RotaryPlatform):
         both = platform.leg_angles(poses)
@@ -116,7 +112,7 @@ def motors_and_volumes(
     return platform.leg_lengths(poses), np.linalg.det(platform.jacobian(poses))
 
 
-def _bends(platform: RotaryPlatform, pose: Array, angles: Array) -> npt.NDArray[np.int64]:
+def _bends(platform: RotaryPlatform, pose: Array, angles: Array) -> Integers:
     """Return which of `leg_angles` each leg has at angles (6,) in a pose."""
     gaps = np.abs(np.angle(np.exp(1j * (platform.leg_angles(pose) - angles))))
     return np.asarray(np.nan_to_num(gaps, nan=np.inf).argmin(axis=0))
@@ -151,23 +147,23 @@ class WorkspaceSlice:
     poses: Array
     lengths: Array
     margins: Array
-    limiting_leg: npt.NDArray[np.int64]
-    within_limits: npt.NDArray[np.bool_]
-    same_side: npt.NDArray[np.bool_]
+    limiting_leg: Integers
+    within_limits: Mask
+    same_side: Mask
     condition_number: Array
     characteristic_length: float
 
     @property
-    def reachable(self) -> npt.NDArray[np.bool_]:
+    def reachable(self) -> Mask:
         """Poses (m, n) within the limits and on the centre's side of the singularities."""
         return np.asarray(self.within_limits & self.same_side)
 
 
 def workspace_slice(
     platform: Platform,
-    x: tuple[Coordinate, npt.ArrayLike],
-    y: tuple[Coordinate, npt.ArrayLike],
-    centre: npt.ArrayLike | None = None,
+    x: tuple[Coordinate, ArrayLike],
+    y: tuple[Coordinate, ArrayLike],
+    centre: ArrayLike | None = None,
 ) -> WorkspaceSlice:
     """Examine the poses over a grid of two coordinates.
 
@@ -232,7 +228,7 @@ def _coordinate(name: str, axis: str) -> str:
     return name
 
 
-def _values(points: npt.ArrayLike, name: str) -> Array:
+def _values(points: ArrayLike, name: str) -> Array:
     values = np.asarray(points, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise StewartError(f"values of {name} have shape {values.shape}, expected a list of finite numbers")

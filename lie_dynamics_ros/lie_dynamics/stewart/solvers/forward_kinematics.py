@@ -19,11 +19,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike, Integers, Mask
+from ...errors import StewartError
 from ...lie import se3, so3
 from ...shown import shown
 from ...texts import LARGEST
-from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.platform import StewartPlatform
@@ -94,8 +94,8 @@ class Outcome:
     """Last iterates of a batch: unknowns, iterations (n,), index into `STOPS` (n,), poses on the way."""
 
     x: Array
-    iterations: npt.NDArray[np.int64]
-    stop: npt.NDArray[np.int64]
+    iterations: Integers
+    stop: Integers
     path: list[Array]
 
 
@@ -213,7 +213,7 @@ class _Run:
         return Outcome(self.x, self.iterations, self.stop, self.path)
 
 
-def _solve(matrices: Array, right: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
+def _solve(matrices: Array, right: Array) -> tuple[Array, Mask]:
     """Solve (n, k, k) systems; the flag (n,) marks those solved with finite numbers."""
     solved = np.asarray(np.isfinite(matrices).all(axis=(1, 2)) & np.isfinite(right).all(axis=1))
     step = np.zeros_like(right)
@@ -266,9 +266,7 @@ def _shrunken(alpha: Array, first: Array, count: int, shrink: str) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _accepts(
-    chart: Chart, problem: tuple[LegEquations, Array, Array, Array], alpha: Array, rule: AcceptRule
-) -> npt.NDArray[np.bool_]:
+def _accepts(chart: Chart, problem: tuple[LegEquations, Array, Array, Array], alpha: Array, rule: AcceptRule) -> Mask:
     """Say for each problem (equations, unknowns, step, residual norm) whether ``alpha`` satisfies the accept rule."""
     equations, x, step, at_zero = problem
     rows = np.tile(np.arange(len(x)), 1 if rule == "decrease" else 2)
@@ -406,8 +404,8 @@ class ForwardKinematicsResult:
     """
 
     pose: Array
-    converged: bool | npt.NDArray[np.bool_]
-    iterations: int | npt.NDArray[np.int64]
+    converged: bool | Mask
+    iterations: int | Integers
     residual: float | Array
     reason: str | npt.NDArray[np.object_]
     stop: str | npt.NDArray[np.object_]
@@ -415,7 +413,7 @@ class ForwardKinematicsResult:
 
 
 def solve_forward_kinematics(
-    platform: PointJointed, lengths: npt.ArrayLike, guess: npt.ArrayLike, method: str = "auto", **options: Any
+    platform: PointJointed, lengths: ArrayLike, guess: ArrayLike, method: str = "auto", **options: Any
 ) -> ForwardKinematicsResult:
     """Find a pose with the given leg lengths, starting from a guess.
 
@@ -474,7 +472,7 @@ def solve_forward_kinematics(
     return _result(platform, targets, found, outcome, tolerances, batch, path)
 
 
-def _as_batch(lengths: npt.ArrayLike, guess: npt.ArrayLike) -> tuple[Array, Array, tuple[int, ...]]:
+def _as_batch(lengths: ArrayLike, guess: ArrayLike) -> tuple[Array, Array, tuple[int, ...]]:
     """Lengths (n, 6), poses (n, 4, 4) and the shape of the batch, checked."""
     targets = np.asarray(lengths)
     poses = se3.check(ik.as_pose(guess, "guess"), "guess", tolerance=_GUESS_TOLERANCE)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie import se3, so3
-from ..errors import StewartError
 from ..geometry.any_platform import PointJointed
 from ..geometry.checks import N_LEGS
 from ..geometry.platform import StewartPlatform
 from .kernels import newton as nk
 from .kernels import turning
-from .kernels.certificate import BALL_SHARE, settle
+from .kernels.newton import BALL_SHARE, settle
 from .reachability import check_place, longest_legs
 
 #: Largest share of the platform's radius by which numbers may blur the pose before it counts as singular.
@@ -22,7 +21,7 @@ _SINGULAR_BOUND = 1e6
 
 def new_memory(
     platform: PointJointed,
-    pose: npt.ArrayLike,
+    pose: ArrayLike,
     max_steps: int,
     max_speed: tuple[float, float] | None = None,
     length_error: float = 0.0,
@@ -48,7 +47,7 @@ def new_memory(
     return memory
 
 
-def put_at(memory: Array, platform: PointJointed, pose: npt.ArrayLike) -> None:
+def put_at(memory: Array, platform: PointJointed, pose: ArrayLike) -> None:
     """Put the memory at a pose that the platform is in, rotary legs bent as at home; errors as `new_memory`."""
     if isinstance(platform, StewartPlatform):
         check_place(platform, pose)
@@ -107,7 +106,7 @@ def blank_memory(platform: PointJointed) -> Array:
     return memory
 
 
-def set_pose(memory: Array, pose: npt.ArrayLike) -> None:
+def set_pose(memory: Array, pose: ArrayLike) -> None:
     """Put the memory at a pose (4, 4), its lengths taken as exact; raise StewartError when the pose is singular."""
     matrix = se3.check(np.asarray(pose, dtype=np.float64), "pose")
     if matrix.shape != (4, 4):

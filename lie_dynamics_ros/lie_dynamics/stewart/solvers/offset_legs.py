@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie import quaternion, se3
 from ...texts import quoted
-from ..errors import StewartError
 from ..geometry import inverse_kinematics as ik
 from ..geometry.offset_platform import OffsetPlatform
 from .reachability import check_lengths
@@ -21,7 +20,7 @@ _LONGEST = 0.5
 _HALVINGS = 8
 
 
-def poses_near(platform: OffsetPlatform, lengths: npt.ArrayLike, guesses: npt.ArrayLike) -> Array:
+def poses_near(platform: OffsetPlatform, lengths: ArrayLike, guesses: ArrayLike) -> Array:
     """Return the poses (..., 4, 4) that have leg lengths (..., 6) [m], by Newton's method from guesses (..., 4, 4).
 
     They need not be nearest to the guesses. For the pose of a machine that moves take `ClosedLoopTracker`.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
-from ..errors import StewartError
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ..geometry.checks import N_LEGS, OF_LIMITS, OF_SIZE, extent
 from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform
@@ -23,7 +22,7 @@ def longest_legs(platform: StewartPlatform) -> Array:
     return np.where(np.isfinite(upper), OF_LIMITS * upper, OF_SIZE * size)
 
 
-def check_lengths(lengths: npt.ArrayLike, platform: StewartPlatform | None = None) -> Array:
+def check_lengths(lengths: ArrayLike, platform: StewartPlatform | None = None) -> Array:
     """Return leg lengths (..., 6) [m] as an array; StewartError names a leg without finite positive length.
 
     With a platform, lengths that are far beyond its size are refused, too: they are in other units.
@@ -47,7 +46,7 @@ def check_lengths(lengths: npt.ArrayLike, platform: StewartPlatform | None = Non
     return array
 
 
-def check_place(platform: StewartPlatform, pose: npt.ArrayLike) -> None:
+def check_place(platform: StewartPlatform, pose: ArrayLike) -> None:
     """Raise StewartError for a pose (4, 4) so far away that its position is in other units than metres."""
     pose = np.asarray(pose, np.float64)
     if pose.shape == (4, 4) and np.isfinite(pose).all():
@@ -60,7 +59,7 @@ def check_place(platform: StewartPlatform, pose: npt.ArrayLike) -> None:
             )  # fmt: skip
 
 
-def why_unreachable(platform: StewartPlatform, lengths: npt.ArrayLike) -> str:
+def why_unreachable(platform: StewartPlatform, lengths: ArrayLike) -> str:
     """Return why no pose has the leg lengths (6,) [m], or "" when this test cannot decide.
 
     Two legs with the base line and the platform line between them form a quadrilateral in space, closed or not; it can

@@ -7,13 +7,12 @@ from enum import Enum
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie import se3
 from ...shown import shown
 from ..assembly.modes import AssemblyModes, assembly_modes
-from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import as_vector
@@ -117,8 +116,8 @@ class ColdStart:
 
 def solve_from_home(
     platform: PointJointed,
-    lengths: npt.ArrayLike,
-    home_pose: npt.ArrayLike | None = None,
+    lengths: ArrayLike,
+    home_pose: ArrayLike | None = None,
     *,
     max_steps: int = 10000,
 ) -> ColdStart:
@@ -169,7 +168,7 @@ def solve_from_home(
     )
 
 
-def level_home(platform: StewartPlatform, lengths: npt.ArrayLike) -> Array:
+def level_home(platform: StewartPlatform, lengths: ArrayLike) -> Array:
     """Return the pose (4, 4) that has the axes of {N} and the platform points centred above the base points.
 
     "Above" is along z of {N}; the height is the one at which the mean squared length is that of the lengths given.

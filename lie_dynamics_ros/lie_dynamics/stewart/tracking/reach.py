@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
+from ...errors import StewartError
 from ...lie import so3
 from ...tracking import AMBIGUOUS, OUT_OF_REACH, SINGULAR, TRACKED
 from ..assembly.modes import assembly_modes
-from ..errors import StewartError
 from ..geometry.platform import StewartPlatform
 from ..solvers.kernels import newton as nk
 from ..solvers.memory import set_pose

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, Integers, Mask
 from ...engine.compile import raise_if_rejected
+from ...errors import TrackingError
 from ...lie import se3, so3
 from ...tracking import STATUS_OF_CODE, TRACKED, TrackingStatus
-from ..errors import TrackingError
 from ..geometry.any_platform import PointJointed
 from ..geometry.platform import StewartPlatform
 from .kernels import tracker as tk
@@ -87,22 +86,22 @@ class TrackedPath:
         return self.rows[:, tk.LENGTHS : tk.LENGTHS + 6].copy()
 
     @property
-    def statuses(self) -> npt.NDArray[np.int64]:
+    def statuses(self) -> Integers:
         """Codes of `TrackingStatus`, (n,)."""
         return self.rows[:, tk.STATUS].astype(np.int64)
 
     @property
-    def valid(self) -> npt.NDArray[np.bool_]:
+    def valid(self) -> Mask:
         """Where the pose belongs to the given lengths, (n,)."""
         return np.asarray((self.rows[:, tk.STATUS] == TRACKED) | self.continued)
 
     @property
-    def continued(self) -> npt.NDArray[np.bool_]:
+    def continued(self) -> Mask:
         """Where the pose is the end of the regular straight line in squared lengths, (n,)."""
         return np.asarray(self.rows[:, tk.CONTINUED] > 0.0)
 
     @property
-    def certified(self) -> npt.NDArray[np.bool_]:
+    def certified(self) -> Mask:
         """Where no other pose with these lengths was within reach, (n,); False without a bound of the speed."""
         return np.asarray(self.rows[:, tk.CERTIFIED] > 0.0)
 
@@ -129,12 +128,12 @@ class TrackedPath:
         return np.asarray(se3.log(np.linalg.inv(before) @ self.poses[i]) / since)
 
     @property
-    def iterations(self) -> npt.NDArray[np.int64]:
+    def iterations(self) -> Integers:
         """Newton corrections spent, over all steps, (n,)."""
         return self.rows[:, tk.N_CORRECTIONS].astype(np.int64)
 
     @property
-    def steps(self) -> npt.NDArray[np.int64]:
+    def steps(self) -> Integers:
         """Proven steps into which the way was split, (n,); 1 unless the lengths jumped."""
         return self.rows[:, tk.N_STEPS].astype(np.int64)
 
@@ -318,7 +317,7 @@ class TrackedPose:
         place = self._path.rows[self._row, _PLACE].tolist()
         return place[:3], place[3:]
 
-    def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> bool:
+    def write_covariance(self, out: Array, order: Integers) -> bool:
         """Write the covariance of a valid pose where somebody else keeps it, in another order of components.
 
         Returns whether the pose is regular, so that the covariance is finite.

@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ...arrays import Array
+from ...arrays import Array, ArrayLike
+from ...errors import StewartError
 from ...lie._arrays import numbers
 from ...tracking import OUT_OF_REACH
-from ..errors import StewartError
 from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.inverse_kinematics import as_vector
 from ..solvers.kernels import newton as nk
@@ -69,11 +68,11 @@ class StewartTracker:
     def __init__(
         self,
         platform: PointJointed,
-        pose: npt.ArrayLike,
-        max_speed: npt.ArrayLike | None = None,
+        pose: ArrayLike,
+        max_speed: ArrayLike | None = None,
         *,
         length_error: float = 0.0,
-        leg_noise: npt.ArrayLike = 1e-5,
+        leg_noise: ArrayLike = 1e-5,
         max_steps: int = 1000,
     ) -> None:
         require_legs(platform)
@@ -95,7 +94,7 @@ class StewartTracker:
         self._memory[nk.ROW] = 0
         self._block = self._new_path(_BLOCK)
 
-    def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> StewartTracker:
+    def with_options(self, *, leg_noise: ArrayLike, max_steps: int) -> StewartTracker:
         """Return a copy that goes on from the same knowledge with another leg noise and another number of steps."""
         platform, _, memory, *known = self.__getstate__()
         memory = memory.copy()
@@ -125,7 +124,7 @@ class StewartTracker:
         """Covariance of the leg lengths, (6, 6) [m^2]."""
         return self._leg_covariance.copy()
 
-    def reset(self, pose: npt.ArrayLike) -> None:
+    def reset(self, pose: ArrayLike) -> None:
         """Start again from another pose (4, 4), which the platform is known to be in; errors as for the constructor."""
         before = self._memory.copy()
         try:
@@ -138,8 +137,8 @@ class StewartTracker:
     def update(
         self,
         lengths: Array,
-        rates: npt.ArrayLike | None = None,
-        accelerations: npt.ArrayLike | None = None,
+        rates: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
         *,
         dt: float | None = None,
     ) -> TrackedPose:
@@ -191,9 +190,9 @@ class StewartTracker:
 
     def _update_converted(
         self,
-        lengths: npt.ArrayLike,
-        rates: npt.ArrayLike | None,
-        accelerations: npt.ArrayLike | None,
+        lengths: ArrayLike,
+        rates: ArrayLike | None,
+        accelerations: ArrayLike | None,
         dt: float | None,
     ) -> int:
         """Update with arguments that the kernels do not take as they are, or raise with what is wrong with them."""
@@ -213,11 +212,11 @@ class StewartTracker:
 
     def update_many(
         self,
-        lengths: npt.ArrayLike,
-        rates: npt.ArrayLike | None = None,
-        accelerations: npt.ArrayLike | None = None,
+        lengths: ArrayLike,
+        rates: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
         *,
-        dt: npt.ArrayLike | None = None,
+        dt: ArrayLike | None = None,
     ) -> TrackedPath:
         """Go through many vectors of lengths (n, 6) in turn, as `update` would, in one compiled loop.
 
@@ -265,7 +264,7 @@ class StewartTracker:
         return TrackedPath(np.empty((n, tk.WIDTH)), self.platform, self._leg_covariance)
 
 
-def as_leg_covariance(leg_noise: npt.ArrayLike) -> Array:
+def as_leg_covariance(leg_noise: ArrayLike) -> Array:
     """Return the covariance (6, 6) [m^2] of a standard deviation, six of them [m], or of itself."""
     noise = numbers(leg_noise)
     if noise.shape in ((), (6,)):
@@ -280,7 +279,7 @@ def as_leg_covariance(leg_noise: npt.ArrayLike) -> Array:
     return noise.copy()
 
 
-def as_speeds(max_speed: npt.ArrayLike) -> tuple[float, float]:
+def as_speeds(max_speed: ArrayLike) -> tuple[float, float]:
     """Return the largest linear and angular speed [m/s, rad/s]; StewartError when they make no sense."""
     speeds = numbers(max_speed)
     if speeds.shape != (2,) or not (np.isfinite(speeds).all() and (speeds > 0.0).all()):
@@ -299,7 +298,7 @@ def as_length_error(length_error: float) -> float:
     return float(error)
 
 
-def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
+def as_times(dt: ArrayLike | None, n: int) -> Array:
     """Return n times [s] between samples; StewartError when there are none, or one is negative or not finite."""
     if dt is None:
         raise StewartError("max_speed was given, so dt is needed: the time since the last sample [s]", name="dt")
@@ -313,11 +312,11 @@ def as_times(dt: npt.ArrayLike | None, n: int) -> Array:
     return times
 
 
-def _vector_or_none(value: npt.ArrayLike | None) -> Array | None:
+def _vector_or_none(value: ArrayLike | None) -> Array | None:
     return None if value is None else _vector(value, "rates")
 
 
-def _vector(value: npt.ArrayLike, name: str) -> Array:
+def _vector(value: ArrayLike, name: str) -> Array:
     """Return six numbers as the kernels take them."""
     array = np.array(as_vector(value, 6, name), dtype=np.float64, order="C")
     if array.shape != (6,):
@@ -325,7 +324,7 @@ def _vector(value: npt.ArrayLike, name: str) -> Array:
     return array
 
 
-def _table(value: npt.ArrayLike, name: str) -> Array:
+def _table(value: ArrayLike, name: str) -> Array:
     """Return rows of six numbers as the kernels take them: contiguous, aligned and writeable."""
     array = np.require(as_vector(value, 6, name), dtype=np.float64, requirements=["C", "A", "W"])
     if array.ndim != 2:

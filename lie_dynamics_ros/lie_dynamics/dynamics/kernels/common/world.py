@@ -34,11 +34,12 @@ from .joints import (
     has_transform,
     is_custom,
     motion_of,
+    passing_transform,
+    prepare_transforms,
     row_transform,
     subspace,
 )
 from .spatial import add, congruence, cross, dot, matmul, rotate, scale, sub, symmetric_times, twist_cross
-from .steps import passing_transform, prepare_transforms
 
 #: Columns of the workspace: pose, screw J, composite inertia, velocity, dJ/dt, and the D and l of `coriolis`.
 R, P, J, MASS_C, MOMENT_C, INERTIA_C = 0, 9, 12, 18, 19, 22

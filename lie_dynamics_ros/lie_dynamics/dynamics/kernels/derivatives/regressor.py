@@ -76,10 +76,9 @@ def store_rows(tile, blocks, entries, width, start, target, offset, window):  # 
 
 
 if COMPILED:
-    from ....engine.blocks import store_block
     from ....engine.lanes import at as number_at
     from ....engine.lanes import place, place_vector_from
-    from ....engine.simd import lane_sum, load, splat, store
+    from ....engine.simd import lane_sum, load, splat, store, store_block
     from ....engine.tiles import stream
 
     @inline

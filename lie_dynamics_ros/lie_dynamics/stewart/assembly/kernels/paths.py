@@ -24,9 +24,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ....arrays import Complex, Integers
+from ....arrays import Array, Complex, Integers
 from ....engine.compile import COMPILED, inline, kernel
 
 # Columns of a leg: value, first and second coefficient in t, as far as they exist.
@@ -411,7 +410,7 @@ def track(
     max_steps: int,
     workspace: Complex,
     pivots: Integers,
-    report: npt.NDArray[np.float64],
+    report: Array,
 ) -> tuple[int, int]:
     """Track x (6,) of `chart` from t = 0 to 1; return how it ended and the chart, x being the last point.
 
@@ -523,7 +522,7 @@ def track_all(
     doubtful: float,
     max_steps: int,
     codes: Integers,
-    reports: npt.NDArray[np.float64],
+    reports: Array,
 ) -> None:
     """Track the points (n, 6) of `charts` (n,) from platform `start` (7, 6) to `end`, in place.
 

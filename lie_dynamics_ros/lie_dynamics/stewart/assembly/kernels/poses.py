@@ -8,7 +8,6 @@ import numpy as np
 
 from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
-from ...solvers.kernels.certificate import bound_second_derivative
 from ...solvers.kernels.newton import (
     CORRECTION,
     INVERSE,
@@ -21,6 +20,7 @@ from ...solvers.kernels.newton import (
     TARGET,
     Vec,
     apply_inverse,
+    bound_second_derivative,
     choose_order,
     cross,
     invert,

@@ -14,8 +14,7 @@ import math
 from ....arrays import Array
 from ....engine.compile import inline, kernel
 from ....engine.helpers import outline
-from .leg_samples import BEND, FORCES, SLOPE
-from .path_points import SPEEDS
+from .leg_samples import BEND, FORCES, SLOPE, SPEEDS
 
 MOST_CUTS = 200
 """Newton steps for one point of the grid: more than pairs of rows that were ever met."""

@@ -8,7 +8,7 @@ from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
 from ....lie.kernels.quaternions import Quaternion, Vec, conjugate, exp, log, multiply, normalize, to_rows
 from ...solvers.kernels.newton import combine, dot
-from .path_points import added, put, times, vector
+from .leg_samples import added, put, times, vector
 
 # A ride: an axis a row for integral of the position, position and velocity, then for the low-pass filter; integral of
 # the angle that is washed out; rotations that are washed out and that stand for forces; rotation vector that the tilt

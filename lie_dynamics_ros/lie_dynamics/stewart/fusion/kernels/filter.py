@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from ....arrays import Array
+from ....arrays import Array, Integers
 from ....engine.compile import kernel, outline
 from ....engine.symmetric import factorize, solve_factorized
 from .motion import (
@@ -305,12 +304,12 @@ def project(x: Array, covariance: Array, constants: Array) -> int:
 def weigh(
     c: int,
     slopes: Array,
-    places: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
+    places: Integers,
+    counts: Integers,
     gain: Array,
     spread: Array,
     innovation: Array,
-    index: npt.NDArray[np.int64],
+    index: Integers,
     u: Array,
     evidence: Array,
     seen: Array,

@@ -1,4 +1,4 @@
-"""Leg equations of a Stewart platform, their Jacobian and its inverse, inside the tracker's memory.
+"""Leg equations of a Stewart platform, proven Newton steps on them, and the nearest pose to lengths that no pose has.
 
 All functions work on one array, the memory, whose entries are named below; nothing is allocated. Inside, the platform
 frame has its origin at the centroid of the platform points, which makes the bounds of the proofs smallest.
@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ....arrays import Array
-from ....engine.compile import inline, outline
+from ....engine.compile import inline, kernel, outline
 
 Vec = tuple[float, float, float]
 
@@ -274,3 +276,214 @@ def move(m: Array) -> None:
     m[QUATERNION + 1] = y1 * s
     m[QUATERNION + 2] = z1 * s
     m[QUATERNION + 3] = w1 * s
+
+
+# A proven step starts at a pose T0 whose squared half lengths are known, and ends at the pose for new ones. It is taken
+# only when the Newton-Kantorovich theorem proves that every point of the straight line between the two has exactly one
+# pose near T0: then the new pose lies on the same branch (doc/stewart_tracking.md, "What continued means").
+
+#: Largest h that counts as proof: 1/2 by the theorem, less for the rounding errors of h itself.
+MAX_H = 0.45
+#: The ball of the proof, as a share of the characteristic length.
+BALL_SHARE = 0.25
+#: A step has converged when the next correction is provably below this share of the characteristic length.
+CONVERGED = 1e-14
+#: Corrections of one step; three are enough for one in Newton's quadratic basin.
+MAX_CORRECTIONS = 10
+
+
+@inline
+def bound_second_derivative(m: Array, moved: float) -> None:
+    """Write LIPSCHITZ and GAIN for the state's pose, `moved` being how far it went since the inverse was built [m].
+
+    D^2 f_i on a unit vector is at most the larger eigenvalue of [[|c_i| |b_i| / l^2, |b_i| / l], [., 1]], c_i from the
+    platform's centroid to the base joint, lengthened by the ball's radius. The inverse is A, not that of this very
+    pose: with e = K moved the bounds of the theorem grow by 1 / (1 - e) each.
+    """
+    squares_w = 0.0
+    squares_u = 0.0
+    for i in range(18):
+        squares_w += m[INVERSE + i] * m[INVERSE + i]
+        squares_u += m[INVERSE + 18 + i] * m[INVERSE + 18 + i]
+    furthest = 0.0
+    p = row(m, POSITION, 0)
+    for i in range(6):
+        a = row(m, BASE, i)
+        c = (p[0] - a[0], p[1] - a[1], p[2] - a[2])
+        furthest = max(furthest, dot(c, c))
+    ratio = m[REACH] / m[RADIUS]
+    beta = (math.sqrt(furthest) + m[BALL]) * ratio / m[RADIUS]
+    eigenvalue = 0.5 * (beta + 1.0 + math.sqrt((beta - 1.0) * (beta - 1.0) + 4.0 * ratio * ratio))
+    gain = math.sqrt(6.0 * (m[RADIUS] * m[RADIUS] * squares_w + squares_u))
+    e = min(gain * eigenvalue * moved, 0.5)
+    m[GAIN] = gain / ((1.0 - e) * (1.0 - e))
+    m[LIPSCHITZ] = m[GAIN] * eigenvalue
+
+
+@outline
+def settle_core(m: Array) -> None:
+    """Make the state belong to its pose: half squares, inverse and bound, with no history."""
+    for i in range(6):
+        m[TARGET + i] = 0.0
+        m[SURPLUS + i] = 0.0
+    misfit(m, True)
+    for i in range(6):
+        m[HALF_SQUARES + i] = -m[MISFIT + i]
+    choose_order(m)
+    invert(m)
+    bound_second_derivative(m, 0.0)
+
+
+@kernel("(float64[::1],)")
+def settle(m: Array) -> None:
+    """Run `settle_core`."""
+    settle_core(m)
+
+
+@outline
+def proven_step(m: Array, use_history: bool) -> int:
+    """Go to the pose for TARGET if the line from HALF_SQUARES to it is proven to stay on the branch.
+
+    Returns the number of corrections; 0 when the proof fails, the pose being untouched (MARGIN holds by how
+    much); -1 when the corrections do not converge or leave the ball, the pose being spoilt.
+    """
+    for i in range(6):
+        m[MISFIT + i] = m[TARGET + i] - m[HALF_SQUARES + i]
+    apply_inverse(m)
+    bound = m[LIPSCHITZ]
+    eta = norm(m, CORRECTION)
+    h = eta * bound
+    m[MARGIN] = h
+    if not (h <= MAX_H and 2.0 * eta <= m[BALL]):
+        return 0
+    total = eta
+    for i in range(6):
+        m[PREDICTION + i] = m[CORRECTION + i]
+    if use_history and norm(m, SURPLUS) <= 0.2 * eta:
+        for i in range(6):
+            m[CORRECTION + i] += m[SURPLUS + i]
+        total = norm(m, CORRECTION)
+    for i in range(6):
+        m[SURPLUS + i] = m[CORRECTION + i] - m[PREDICTION + i]
+    move(m)
+    goal = CONVERGED * m[RADIUS]
+    corrections = 1
+    moved = np.inf  # since the inverse was built, for this step's purposes
+    remaining = np.inf
+    while remaining > goal and corrections < MAX_CORRECTIONS:
+        renew = bound * moved > 0.01
+        misfit(m, renew)
+        if renew:
+            invert(m)
+            moved = 0.0
+        apply_inverse(m)
+        last = norm(m, CORRECTION)
+        total += last
+        if corrections == 1:
+            for i in range(6):
+                m[SURPLUS + i] += m[CORRECTION + i]
+        move(m)
+        corrections += 1
+        moved += last
+        remaining = bound * moved * last
+    if not (remaining <= goal and bound * total <= 1.0 and total <= m[BALL]):
+        return -1
+    bound_second_derivative(m, moved)
+    for i in range(6):
+        m[HALF_SQUARES + i] = m[TARGET + i]
+    return corrections
+
+
+_MAX_ITERATIONS = 200
+_MATRIX = INVERSE  # the normal matrix takes the place of the inverse, which `settle_core` restores afterwards
+
+
+@inline
+def length_errors(m: Array) -> float:
+    """Turn MISFIT into errors of the lengths and Jacobian rows into theirs; return the sum of squares."""
+    total = 0.0
+    for i in range(6):
+        d = row(m, DIRECTION, i)
+        length = math.sqrt(dot(d, d))
+        s = 1.0 / max(length, 1e-9 * m[RADIUS])
+        error = math.sqrt(2.0 * m[TARGET + i]) - length
+        m[MISFIT + i] = error
+        total += error * error
+        for k in range(3):
+            m[DIRECTION + 3 * i + k] *= s
+            m[MOMENT + 3 * i + k] *= s
+    return total
+
+
+@inline
+def damped_correction(m: Array, damping: float) -> None:
+    """Write CORRECTION = (J^T J + damping W)^-1 J^T MISFIT, W the weights of the norm, by Cholesky."""
+    for i in range(6):
+        o = MOMENT + i if i < 3 else DIRECTION + i - 3
+        m[CORRECTION + i] = 0.0
+        for k in range(6):
+            m[CORRECTION + i] += m[o + 3 * k] * m[MISFIT + k]
+        for j in range(i + 1):
+            n = MOMENT + j if j < 3 else DIRECTION + j - 3
+            total = 0.0
+            for k in range(6):
+                total += m[o + 3 * k] * m[n + 3 * k]
+            m[_MATRIX + 6 * i + j] = total
+        m[_MATRIX + 7 * i] += damping * (m[RADIUS] * m[RADIUS] if i < 3 else 1.0)
+    for i in range(6):
+        for j in range(i + 1):
+            total = m[_MATRIX + 6 * i + j]
+            for k in range(j):
+                total -= m[_MATRIX + 6 * i + k] * m[_MATRIX + 6 * j + k]
+            m[_MATRIX + 6 * i + j] = math.sqrt(max(total, 1e-300)) if i == j else total / m[_MATRIX + 7 * j]
+    for i in range(6):
+        for k in range(i):
+            m[CORRECTION + i] -= m[_MATRIX + 6 * i + k] * m[CORRECTION + k]
+        m[CORRECTION + i] /= m[_MATRIX + 7 * i]
+    for i in range(5, -1, -1):
+        for k in range(i + 1, 6):
+            m[CORRECTION + i] -= m[_MATRIX + 6 * k + i] * m[CORRECTION + k]
+        m[CORRECTION + i] /= m[_MATRIX + 7 * i]
+
+
+@outline
+def approach_core(m: Array) -> float:
+    """Move the state to a least-squares pose for TARGET (Levenberg-Marquardt); return the largest length error [m].
+
+    The errors (wanted less found) stay in MISFIT. Spoils the inverse: call `settle_core` afterwards.
+    """
+    damping = 1e-3
+    misfit(m, True)
+    cost = length_errors(m)
+    for _ in range(_MAX_ITERATIONS):
+        q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
+        p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
+        damped_correction(m, damping)
+        w, u = row(m, CORRECTION, 0), row(m, CORRECTION, 1)
+        size = math.sqrt(m[RADIUS] * m[RADIUS] * dot(w, w) + dot(u, u))
+        move(m)
+        misfit(m, True)
+        trial = length_errors(m)
+        if trial < cost:
+            converged = cost - trial <= 1e-15 * cost and size < 1e-9 * m[RADIUS]
+            cost = trial
+            damping = max(0.1 * damping, 1e-15)
+        else:
+            m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
+            m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
+            misfit(m, True)
+            length_errors(m)
+            converged = size < 1e-14 * m[RADIUS]
+            damping *= 10.0
+        if converged or not (damping < 1e12) or cost < 1e-30 * m[RADIUS] * m[RADIUS]:
+            break
+    worst = 0.0
+    for i in range(6):
+        worst = max(worst, abs(m[MISFIT + i]))
+    return worst
+
+
+@kernel("float64(float64[::1])")
+def approach(m: Array) -> float:
+    """Run `approach_core`."""
+    return approach_core(m)

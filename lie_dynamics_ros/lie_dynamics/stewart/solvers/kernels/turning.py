@@ -18,7 +18,6 @@ import math
 
 from ....arrays import Array
 from ....engine.compile import inline, kernel, outline
-from .certificate import MAX_H, bound_second_derivative, proven_step, settle_core
 from .newton import (
     BALL,
     BASE,
@@ -27,6 +26,7 @@ from .newton import (
     HALF_SQUARES,
     LIPSCHITZ,
     MARGIN,
+    MAX_H,
     MAX_STEPS,
     MISFIT,
     PLATFORM,
@@ -37,12 +37,15 @@ from .newton import (
     REPORT,
     TARGET,
     apply_inverse,
+    bound_second_derivative,
     dot,
     invert,
     misfit,
     norm,
+    proven_step,
     rotation,
     row,
+    settle_core,
 )
 from .newton import SIZE as NEXT
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from ....arrays import Array
+from ....arrays import Array, Integers
 from ....engine.compile import kernel, outline
 
-Order = npt.NDArray[np.int64]
+Order = Integers
 
 #: A Jacobian whose condition number, in the 1-norm, is above this is as good as singular.
 _SINGULAR = 4503599627370496.0  # 1 / machine epsilon

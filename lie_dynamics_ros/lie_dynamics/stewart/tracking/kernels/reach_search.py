@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from ....arrays import Array
+from ....arrays import Array, Integers
 from ....engine.compile import inline, kernel, outline
 from ...solvers.kernels.newton import (
     AGE,
@@ -297,9 +296,7 @@ def unique(
 @kernel(
     "int64(float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int64[::1])"
 )
-def search(
-    joints: Array, errors: Array, limits: Array, U: Array, V: Array, found: Array, report: npt.NDArray[np.int64]
-) -> int:
+def search(joints: Array, errors: Array, limits: Array, U: Array, V: Array, found: Array, report: Integers) -> int:
     """Find every pose in reach; return 1 when the search is finished, 0 when poses may be missing.
 
     Parameters

@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from ....arrays import Array
+from ....arrays import Array, Integers
 from ....engine.compile import inline, kernel, outline
 from ....tracking import (
     LEG_LIMIT,
@@ -21,8 +20,6 @@ from ....tracking import (
     TOO_FAR,
     TRACKED,
 )
-from ...solvers.kernels.certificate import MAX_H, proven_step, settle_core
-from ...solvers.kernels.nearest import approach_core
 from ...solvers.kernels.newton import (
     AGE,
     ANCHORED,
@@ -36,6 +33,7 @@ from ...solvers.kernels.newton import (
     LIMITS,
     LIPSCHITZ,
     MARGIN,
+    MAX_H,
     MAX_STEPS,
     MISFIT,
     MOMENT,
@@ -49,12 +47,15 @@ from ...solvers.kernels.newton import (
     TARGET,
     Vec,
     apply_inverse,
+    approach_core,
     combine,
     cross,
     dot,
     misfit,
+    proven_step,
     rotation,
     row,
+    settle_core,
     write_pose,
 )
 from ...solvers.kernels.turning import (
@@ -150,7 +151,7 @@ def follow(m: Array, lengths: Array) -> int:
     return follow_core(m, lengths)
 
 
-Rows = npt.NDArray[np.int64]
+Rows = Integers
 
 # One row of results.
 POSE, TWIST, ACCELERATION, LENGTHS = 0, 16, 22, 28
