@@ -62,7 +62,7 @@ def main():
     print(f"cubic in time: {cubic_cost(model):.2f} N^2 m^2 s")
     for label, path in paths.items():
         largest = np.abs(path.tau).max(axis=0).round(2)
-        print(f"{label}: {path.cost:.2f} N^2 m^2 s with {path.modes} modes; residual {path.residual:.1e}, limits "
+        print(f"{label}: {path.cost:.2f} N^2 m^2 s with {path.modes} modes; refinement {path.refinement:.1e}, limits "
               f"exceeded by {path.excess:.1e}; largest torques {largest} N m")  # fmt: skip
     print("picture", draw(paths, folder))
 

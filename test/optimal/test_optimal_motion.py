@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from support.compare import relative
 
 import lie_dynamics_ros
@@ -78,6 +78,15 @@ def test_panda_within_its_limits_against_slsqp(name):
     assert require_kept(model, path, model.limits) == pytest.approx(path.cost, rel=1e-5)
     assert path.stationarity + path.gap == pytest.approx(path.residual)
     assert path.gap < 1e-3
+
+
+def test_limits_to_round_off():
+    """The certificate reaches round-off of multipliers and room, with limits kept everywhere."""
+    start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
+    model = panda()
+    path = torque_optimal_motion(model, start, goal, float(T), limits=model.limits, max_modes=6)
+    assert path.converged and path.residual < 1e-10 and path.excess < 1e-6
+    require_kept(model, path, model.limits)
 
 
 def test_starts_out_of_reach_are_left_out(monkeypatch):
@@ -155,24 +164,62 @@ def test_advice_of_a_longer_duration_is_right():
         torque_optimal_motion(lift, [0.0], [1.0], 1.0, limits=weak, max_modes=8)
 
 
-@pytest.mark.parametrize("links", [3, 4])
-def test_planar_arms_to_the_optimum(links):
-    """Without limits: what more modes find is as far below as the residual says."""
+def planar(links):
+    """Rods of 1 m and 1 kg that hang in a row."""
     rod, place = SpatialInertia(1.0, [0.5, 0.0, 0.0], np.diag([0.0, 1.0, 1.0]) / 12.0), np.eye(4)
     builder, parent = ModelBuilder(), None
     for k in range(links):
         builder.add(f"link {k}", parent, joint_types.revolute(), place, rod)
         parent, place = f"link {k}", np.eye(4)
         place[0, 3] = 1.0
-    model = builder.build().with_gravity([0.0, -9.81, 0.0])
     start, goal = np.zeros(links), np.full(links, 0.4)
     start[0] = -np.pi / 2
+    return builder.build().with_gravity([0.0, -9.81, 0.0]), start, goal
+
+
+@pytest.mark.parametrize("links", [3, 4])
+def test_planar_arms_to_the_optimum(links):
+    """Without limits: what more modes find is as far below as the refinement says."""
+    model, start, goal = planar(links)
     path = torque_optimal_motion(model, start, goal, 0.4, tolerance=1e-2, max_modes=32)
     finer = torque_optimal_motion(model, start, goal, 0.4, tolerance=1e-15, max_modes=64)
     assert path.converged
     assert path.modes < finer.modes
-    assert finer.residual < 1e-3
-    assert 0.0 <= path.cost / finer.cost - 1.0 <= 3.0 * path.residual
+    assert finer.refinement < 1e-3
+    assert 0.0 <= path.cost / finer.cost - 1.0 <= 3.0 * path.refinement
+
+
+@pytest.mark.parametrize("links", [3, 6])
+def test_a_judge_gains_nothing_among_the_same_modes(links):
+    """Without limits: scipy's BFGS in another basis of the same polynomials, with slopes by differences."""
+    model, start, goal = planar(links)
+    T, modes = 0.4, 8
+    path = torque_optimal_motion(model, start, goal, T, max_modes=modes)
+    assert path.converged and path.residual < 1e-10
+    t, w = np.polynomial.legendre.leggauss(2 * modes + 16)  # as many points
+    t, w = 0.5 * T * (t + 1.0), 0.5 * T * w
+    bumps = [np.polynomial.Polynomial([0, 0, 1, -2, 1])(np.polynomial.Polynomial([0, 1 / T]))] * modes
+    bumps = [b * np.polynomial.Legendre.basis(k, domain=[0, T]).convert(kind=type(b)) for k, b in enumerate(bumps)]
+    shapes = np.array([[b.deriv(d)(t) if d else b(t) for b in bumps] for d in range(3)])  # (3, k, modes)
+    around = path.at(t)[:3]
+
+    def forces(x):
+        bend = np.einsum("dak,...an->d...kn", shapes, x.reshape(*x.shape[:-1], modes, links))
+        return inverse_dynamics(model, *(a + b for a, b in zip(around, bend, strict=True)))
+
+    def cost(x):
+        return float(w @ (forces(x) ** 2).sum(axis=-1)) / path.cost
+
+    def slope(x):
+        change = forces(x + 1e-4 * np.eye(len(x))) - forces(x - 1e-4 * np.eye(len(x)))
+        return np.einsum("k,kn,mkn->m", w, forces(x), change) / 1e-4 / path.cost
+
+    none = np.zeros(modes * links)
+    found = minimize(cost, none, jac=slope, method="BFGS", options={"gtol": 1e-12})
+    assert cost(none) == pytest.approx(1.0, abs=1e-12)
+    assert cost(none) - found.fun < 1e-10
+    away = minimize(cost, none + 1e-2, jac=slope, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000})
+    assert away.fun >= 1.0 - 1e-10
 
 
 # -- other costs and limits, in closed form ---------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_free_fall_takes_no_force():
     end[3:] += T * model.gravity
     path = torque_optimal_motion(model, start, goal, T, start_velocity=v, goal_velocity=end)
     assert path.cost < 1e-20
-    assert path.residual == 0.0
+    assert path.residual == path.refinement == 0.0
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------
@@ -258,15 +258,16 @@ def test_two_links_obey_pontryagin():
     assert np.abs(path.qd - y[2:4].T).max() < 2e-5
 
 
-def test_more_modes_take_no_more_and_the_residual_foretells_it():
+def test_more_modes_take_no_more_and_the_refinement_foretells_it():
     model = planar_arm(2)
     paths = [torque_optimal_motion(model, [-np.pi / 2, 0.0], [0.5, 0.4], 1.0, max_modes=k) for k in (2, 4, 8, 64)]
     costs = [p.cost for p in paths]
     assert costs == sorted(costs, reverse=True)
-    assert [p.converged for p in paths] == [False, False, False, True]
+    assert all(p.converged and p.residual < 1e-10 for p in paths)
+    assert [p.refinement < 1e-10 for p in paths] == [False, False, False, True]
     for path in paths[:3]:
         left = path.cost / costs[-1] - 1.0
-        assert 0.2 * left < path.residual < 5.0 * left
+        assert 0.2 * left < path.refinement < 5.0 * left
 
 
 def test_guesses_lead_to_different_motions():

@@ -19,7 +19,7 @@ from ..arrays import Array
 from ..errors import LieDynamicsError
 from .problem import MotionProblem, Point
 
-_ITERATIONS = 200
+_ITERATIONS = 300
 #: Changes of the margin in the end.
 _ROUNDS = 6
 #: Shortest step and least missing room that are nothing, and how many such steps in a row end the search.
@@ -30,6 +30,8 @@ _SHORT, _CRAWL, _RECENTRED, _LIFTS = 0.1, 8, 1e-2, 3
 FIRST = 1.0
 #: Barrier, in units of the cost, from where finer programmes start: nearer to its end, limits are too close.
 CENTRAL = 0.1
+#: Barrier, in units of the cost, below which the margin stays as it is: limits are too close for other ones.
+_SETTLED = 1e-4
 #: How much of its room one step may take from a limit.
 _FRACTION = 0.995
 #: Price of one unit of missing room, at first, in units of the cost.
@@ -92,7 +94,8 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
         hessian, step = _newton(point, z, sigma, slope)
         decrement = 0.5 * float(step @ hessian @ step)
         level, missing = max(mu * total, small), float(np.abs(lack).max(initial=0.0))
-        if decrement <= (0.1 if mu > last * 1.001 else 0.01) * level and missing <= max(_CLOSE, 0.01 * mu * total):
+        met = missing <= max(_CLOSE, 0.01 * mu * total) and (mu > last * 1.001 or float(z @ s) <= 2.0 * level)
+        if decrement <= (0.1 if mu > last * 1.001 else 0.01) * level and met:
             if mu * total >= 0.999 * CENTRAL:
                 central = point
             unmet = _push(problem, point, unmet) if problem.passive.any() else 0.0
@@ -106,12 +109,15 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
                     break
                 rounds += 1
                 margin = np.maximum(margin, 1.2 * problem.loss_between(point, True))
-            else:
+                room = point.room - margin
+                mu, s, z = _recentred(room, weight, last)
+                continue
+            if mu * total >= _SETTLED:
                 margin = problem.loss_between(point, True)
             mu = max(last, min(0.1 * mu, (mu * total) ** 1.5 / total)) if total else 0.0
             point = problem.at(point.variables) if problem.passive.any() else point
             room = point.room - margin
-            s = np.maximum(room, s)
+            s = np.maximum(room, np.minimum(s, mu * weight / np.where(weight > 0.0, z, 1.0)))
             continue
         if not total and decrement > 0.5 * before and decrement < 1e-9:
             reason = "optimal" if decrement <= small else "stalled"  # no further than round-off lets it
@@ -133,9 +139,8 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
             break
         crawled = crawled + 1 if a < _SHORT else 0
         if crawled > _CRAWL and mu * total < _RECENTRED and lifts < _LIFTS:  # in a corner: away from the limits
-            mu, crawled, lifts = _RECENTRED / total, 0, lifts + 1
-            s = np.maximum(room, mu)
-            z = mu * weight / s
+            crawled, lifts = 0, lifts + 1
+            mu, s, z = _recentred(room, weight, last)
             continue
         for _ in range(30):
             trial = _at(problem, point.variables + a * step)
@@ -157,6 +162,13 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
         reason = "optimal"
     gap, limited = float(z @ np.maximum(room, 0.0)), bool((z > weight * room).any())
     return InteriorPoint(point, z, decrement, gap, count, reason, limited, central)
+
+
+def _recentred(room: Array, weight: Array, least: float) -> tuple[float, Array, Array]:
+    """Return a larger barrier, and slacks and multipliers away from limits."""
+    mu = max(least, _RECENTRED / float(weight.sum()))
+    s = np.maximum(room, mu)
+    return mu, s, mu * weight / s
 
 
 def _push(problem: MotionProblem, point: Point, before: float) -> float:

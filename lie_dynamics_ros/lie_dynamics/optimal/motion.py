@@ -149,12 +149,12 @@ class OptimalMotion(Plotted):
     history : tuple of (int, float)
         Numbers of modes that were tried, and the cost of each.
     residual : float
-        How far the motion is from being stationary, as a part of the cost: by how much one step of Newton among twice
-        as many modes is predicted to lower it; where limits push, `stationarity` and `gap` together, among these modes.
-        An estimate, no bound.
+        How far the motion is from being optimal among its modes, as a part of the cost: `stationarity` and `gap`
+        together.
     refinement : float
-        What more modes are expected to gain, as a part of the cost: `residual`, or where limits push what the last
-        doubling changed, infinite if there was none.
+        What more modes are expected to gain, as a part of the cost: by how much one step of Newton among twice as many
+        is predicted to lower it; where limits push what the last doubling changed, infinite if there was none. An
+        estimate, no bound.
     stationarity : float
         By how much of the cost one more step of Newton among the same modes is predicted to lower it: first-order
         residual of the optimality conditions, in the metric of the Hessian.
@@ -168,7 +168,8 @@ class OptimalMotion(Plotted):
     effort_scale : ndarray, shape (nv,)
         Usual joint forces, by which those of the limits are measured [N m, N].
     converged : bool
-        Whether `residual` is at most the tolerance, `excess` at most 0.001, and `reason` "optimal".
+        Whether `residual` is at most the tolerance, `excess` at most 0.001, and `reason` "optimal": no motion nearby
+        of as many modes takes less. What more modes would gain is `refinement`.
     reason : str
         How the search ended: "optimal" (no step is predicted to gain), "stalled" (no step goes down), "iterations"
         (too many steps), or "start" (the guess, because the search ended above it or outside of the limits).
@@ -475,11 +476,11 @@ def _refined(search: _Search, max_modes: int) -> OptimalMotion:
         finer = MotionProblem(problem.task, problem.bounds_given, 2 * problem.count, problem.unit)
         variables = finer.variables(*problem.coefficients(point.variables))
         size = max(point.magnitude, 1e-12)
+        residual = (found.decrement + found.gap) / size
         if found.limited:  # how hard limits would push between the points of more modes, none knows
-            residual = (found.decrement + found.gap) / size
             refinement = abs(history[-1][1] - history[-2][1]) / problem.unit / size if len(history) > 1 else np.inf
         else:
-            residual = refinement = predicted_gain(finer, variables) / size
+            refinement = predicted_gain(finer, variables) / size
         if point.magnitude <= 1e-12:
             residual = refinement = 0.0
         if refinement <= tolerance or finer.count > max_modes:
