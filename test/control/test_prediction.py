@@ -100,22 +100,22 @@ def test_the_stiffness_is_the_slope_of_coordinates(rng):
 )
 def test_no_step_leads_away_from_the_truth_whatever_the_period_and_the_states(late, rubs, payload, rng, monkeypatch):
     """The divergence to the truth never rises, and vanishes, also with other delays, and for what is light in its set;
-    with friction that is not known where equations of moving joints alone count.
+    with friction and rotors that are not known where equations of moving joints alone count.
     """
     if rubs:
         monkeypatch.setattr(momentum_prediction, "TIE", 0.0)
     true, control = loaded(), learner(payload=payload)
     truth, divergences = parameters(true), []
-    dry, viscous = rubs * rng.uniform(0.0, 1.0, (2, 7)) * true.limits.effort
+    dry, viscous, rotors = rubs * rng.uniform(0.0, 1.0, (3, 7)) * true.limits.effort
     state = None
-    for k in range(600):
+    for k in range(2000 if rubs else 600):
         period = 10.0 ** rng.uniform(-4.0, 1.0)
         now = true.random(rng), rng.normal(size=7) * (k % 5 != 0)
         shift = rng.normal(size=7)
         effort = None
         if state is not None:
             effort = exact_effort(true, state, now, period) - late * shift
-            effort += friction(state[1], now[1], dry, viscous, rng)
+            effort += friction(state[1], now[1], dry, viscous, rng) + rotors * (now[1] - state[1]) / period
         control.observe(*now, effort, period, shift)
         divergences.append(control.divergence(truth))
         state = now

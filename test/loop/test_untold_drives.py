@@ -33,6 +33,8 @@ def test_rotors_that_nobody_told_are_found(mode):
     assert set(record.phase) <= {"following", "holding"}
     assert rms(record) < 0.5 * PLAIN
     assert 0.3 < loop.core.parts.drives.rotors.max() / rotors.max() < 1.5
+    link, found = loop.core.estimate()
+    assert mode != "adaptive" or abs(found.mass - loop.core.model.inertia(link).mass) < 0.01  # they are no payload
 
 
 @pytest.mark.parametrize(

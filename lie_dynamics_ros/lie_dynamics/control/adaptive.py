@@ -125,8 +125,6 @@ class AdaptiveController:
     estimates : InertiaEstimates
     gamma : float
         May be changed; the proof above holds while it stays or falls.
-    rotors : ndarray, shape (nv,)
-        Inertias of rotors that act besides those of the model [kg m^2, kg]: `observe` takes them for known.
     """
 
     def __init__(
@@ -151,7 +149,6 @@ class AdaptiveController:
         self.gamma = float(gamma)
         chosen = range(model.n_bodies) if bodies is None else [model.moving_frame(b).body for b in bodies]
         self.bodies = tuple(sorted(set(int(b) for b in chosen)))
-        self.rotors = np.zeros(model.nv)
         start = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
         places = np.array(self.bodies, dtype=np.int64)
         self.estimates = InertiaEstimates(start, places, float(payload), float(reach))
@@ -240,8 +237,8 @@ class AdaptiveController:
         """Learn from what efforts did since the last state; nothing without a memory.
 
         The step is bounded: for whatever data that obey the equations, period and state, the divergence to the truth
-        does not rise. Dry and viscous friction of moving joints may act besides, and is found, see `friction`. What
-        holds joints at rest is taken for load where what moves leaves that open.
+        does not rise. Rotors, dry and viscous friction of moving joints may act besides; friction is found, see
+        `friction`. What holds joints at rest is taken for load where what moves leaves that open.
 
         Parameters
         ----------
@@ -261,7 +258,7 @@ class AdaptiveController:
         more = self._still if shift is None else shift
         known = self.estimates
         present = known.parameters[known.chosen]
-        slope = self._prediction.move(x, v, effort, more, period, present, known.coordinates, self.rotors)
+        slope = self._prediction.move(x, v, effort, more, period, present, known.coordinates)
         if slope is not None:
             self._slope[known.chosen] = slope
             known.move(self._slope.reshape(-1), 1.0)

@@ -53,11 +53,12 @@ class MomentumPrediction:
     `SURPRISE`: then something new is carried, or something has pushed.
 
     That efforts act earlier or later than thought is one more unknown in these equations, and eliminated; so are dry
-    and viscous friction of each joint. The equation of a joint that rests or turns round is left out, for what friction
-    holds there is not known; it counts the more, the faster the joint moves. While others move it decides, by `TIE`,
-    what their equations leave open: else a load may be put where it turns a joint that had none. The unknowns are
-    coordinates r of each body, the entries of R = W^-1 P W^-T of `InertiaSet`, in the orthonormal basis of symmetric
-    matrices. Steps are scaled by G = dZ/dR, so that R goes alike fast everywhere, also where it is small.
+    and viscous friction of each joint, and the inertia of its rotor. The equation of a joint that rests or turns round
+    is left out, for what friction holds there is not known; it counts the more, the faster the joint moves. While
+    others move it decides, by `TIE`, what their equations leave open: else a load may be put where it turns a joint
+    that had none. The unknowns are coordinates r of each body, the entries of R = W^-1 P W^-T of `InertiaSet`, in the
+    orthonormal basis of symmetric matrices. Steps are scaled by G = dZ/dR, so that R goes alike fast everywhere, also
+    where it is small.
 
     Parameters
     ----------
@@ -95,10 +96,10 @@ class MomentumPrediction:
         self._parameters = np.ascontiguousarray(np.swapaxes(_turned(factor), 1, 2))  # of coordinates
         self._coordinates = np.linalg.inv(self._parameters)
         self._p, self._h = np.empty((2, n, m + 1)), np.empty((2, n, m + 1))
-        self._filtered, self._information = np.zeros((2 * n, m + 4)), np.zeros((m + 2, m + 2))
-        self._friction, self._velocity, self._left = np.zeros((n, 2, m + 4)), np.zeros((2, n)), 0.0
+        self._filtered, self._information = np.zeros((2 * n, m + 5)), np.zeros((m + 2, m + 2))
+        self._nuisances, self._velocity, self._left = np.zeros((n, 3, m + 5)), np.zeros((2, n)), 0.0
         self._now, self._known = 0, False  # place of the last state in the pairs, and whether there is one
-        self._rooms = np.empty((2 * n, m + 4)), np.empty((m + 2, m + 2)), np.empty((m + 1, m)), np.empty(m), np.empty(9)
+        self._rooms = tuple(np.empty(k) for k in ((2 * n + 3, m + 7), (m + 2, m + 2), (m + 1, m), m, 9))
         self._stiff = np.empty((2, 4, 4)), np.empty(4), np.empty((m, m)), np.empty(m)
         self.reset()
         q, zero = model.neutral(), np.zeros(n)
@@ -108,7 +109,7 @@ class MomentumPrediction:
 
     def reset(self) -> None:
         """Forget all equations."""
-        self._filtered[:] = self._information[:] = self._friction[:] = self.friction[:] = self._left = 0.0
+        self._filtered[:] = self._information[:] = self._nuisances[:] = self.friction[:] = self._left = 0.0
         self._now, self._known = 0, False
 
     def move(
@@ -120,7 +121,6 @@ class MomentumPrediction:
         period: float,
         parameters: Array,
         estimates: Array,
-        rotors: Array | float = 0.0,
     ) -> Array | None:
         """Take in what happened since the last state; return by what slope (k, 10) over parameters estimates move.
 
@@ -138,8 +138,6 @@ class MomentumPrediction:
             Present ones of the bodies.
         estimates : ndarray, shape (k, 4, 4)
             The same as coordinates Z of `InertiaSet`.
-        rotors : ndarray, shape (nv,), optional
-            Inertias of rotors beside the armature of the model [kg m^2, kg].
 
         Returns
         -------
@@ -160,7 +158,6 @@ class MomentumPrediction:
         known, self._now, self._known = self._known, now, True
         if not known or effort is None or period <= 0.0:
             return None
-        effort = effort - rotors * (qd - self._velocity[before]) / period
         row, left, root, nearest, numbers = self._rooms
         turn, values, stiff, slope = self._stiff
         share = period / self.memory
@@ -169,7 +166,7 @@ class MomentumPrediction:
         done = update(
             self._p[before], p, self._h[before], h, self._velocity[before], self._velocity[now], effort,
             shift, self._weight, numbers, self._parameters, coordinates, row, self._filtered,
-            self._information, self._friction, left, root, nearest, self.friction,
+            self._information, self._nuisances, left, root, nearest, self.friction,
             estimates, turn, values, stiff, slope,
         )  # fmt: skip
         if done != 1:

@@ -30,9 +30,7 @@ FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
 FAR_BEHIND, FAR_SLIDING = 0.003, 0.005
-"""Errors from which on modes computed_torque and passivity_based take the model for wrong [rad, m]."""
-SAGGING = 0.02
-"""The same of mode adaptive: joints sag until it has found what is carried [rad, m]."""
+"""Errors from which on mode computed_torque and the other modes that follow paths take the model for wrong [rad, m]."""
 RUN_AHEAD = 2e-3
 """Lead of a joint over its motion that shows that the known friction is too large [rad, m]."""
 DOUBT, TRUST = 50.0, 0.5
@@ -99,7 +97,6 @@ class Laws:
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
         self._behind, self._nowhere = np.full(model.nv, FAR_SLIDING), np.full(model.nv, np.inf)
-        self._sagging = np.full(model.nv, SAGGING)
         self._far = self._nowhere  # errors from which on the model of a joint is taken to be wrong in that mode
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
@@ -183,7 +180,6 @@ class Laws:
         learner = self.learner
         if mode != "adaptive" or learner is None:
             return self.model
-        learner.rotors = self._zero if self.drives is None else self.drives.rotors
         if self._carrying is None or self._uses >= CARRYING_USES:
             self._carrying, self._uses = learner.estimated_model(), 0
         self._uses += 1
@@ -236,7 +232,7 @@ class Laws:
         drives = self.drives
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
-            far = (self._sagging if adaptive else self._behind) if self.finds else self._nowhere
+            far = self._behind if self.finds else self._nowhere
             damping = damping + drives.loosen(error, rate, period, M, far) + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:

@@ -19,10 +19,10 @@ _FEW = 1e-4
 
 @inline
 def _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, weight, numbers, row):
-    """Write the equations of a period (parameters, given part and effort, shift, dry, viscous); False if not finite.
+    """Write the equations of a period (parameters, given part and effort, shift, nuisances); False if not finite.
 
     That of a joint which rests or turns round is zero: what friction does then is not known, not even its sign. In the
-    second half of the rows it counts a little all the same, without friction, while another joint is faster.
+    second half of the rows it counts a little all the same, without nuisances, while another joint is faster.
     """
     n, m, period, rest, fastest = p_now.shape[0], p_now.shape[1] - 1, numbers[0], numbers[5], 0.0
     for i in range(n):
@@ -40,7 +40,8 @@ def _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, 
             row[k, m + 1] = share * weight[i] * shift[i]
             row[k, m + 2] = math.copysign(own, speed) if k == i else 0.0
             row[k, m + 3] = own * speed if k == i else 0.0
-            for j in range(m + 4):
+            row[k, m + 4] = own * (qd_now[i] - qd_before[i]) / period if k == i else 0.0
+            for j in range(m + 5):
                 if not math.isfinite(row[k, j] * row[k, j]):
                     return False
     return True
@@ -49,7 +50,7 @@ def _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, 
 @inline
 def _filter(row, units, fade, filtered):
     """Filter the equations, with the coordinates as unknowns in place of parameters."""
-    m, keep, share = filtered.shape[1] - 4, math.exp(-fade), -math.expm1(-fade)
+    m, keep, share = filtered.shape[1] - 5, math.exp(-fade), -math.expm1(-fade)
     for i in range(filtered.shape[0]):
         for b in range(units.shape[0]):
             for j in range(10):
@@ -57,58 +58,66 @@ def _filter(row, units, fade, filtered):
                 for k in range(10):
                     x += row[i, 10 * b + k] * units[b, k, j]
                 filtered[i, 10 * b + j] = keep * filtered[i, 10 * b + j] + share * x
-        for j in range(m, m + 4):
+        for j in range(m, m + 5):
             filtered[i, j] = keep * filtered[i, j] + share * row[i, j]
 
 
 @inline
-def _friction(own, m, least):
-    """Return the factors (a, b, c) by which the columns s and v of a joint are eliminated.
+def _orthogonal(own, m, least, row):
+    """Write products of a joint's nuisances, each without those before it, with all columns, and 1 over their squares.
 
-    What they explain of x . y is a (s . x) (s . y) + b (v' . x) (v' . y) with v' = v - c s; less than that where
-    `least` is not small beside s . s and v' . v'.
+    These are the last three rows; the squares, to which `least` is added, are those of what is left.
     """
-    a = 1.0 / (own[0, m + 2] + least)
-    c = own[0, m + 3] * a
-    left = max(own[1, m + 3] - c * own[0, m + 3], 0.0)
-    return a, 1.0 / (left + _ALIKE * own[1, m + 3] + least), c
+    base = row.shape[0] - 3
+    for k in range(3):
+        for j in range(m + 5):
+            row[base + k, j] = own[k, j]
+        for i in range(k):
+            part = row[base + i, m + 2 + k] * row[base + i, m + 5]
+            for j in range(m + 5):
+                row[base + k, j] -= part * row[base + i, j]
+        row[base + k, m + 5] = 1.0 / (max(row[base + k, m + 2 + k], 0.0) + _ALIKE * own[k, m + 2 + k] + least)
 
 
 @inline
-def _innovation(filtered, friction, coordinates):
-    """Return by how much the worst equation is missed, with the friction that explained most so far."""
-    m = coordinates.shape[0]
-    worst = 0.0
-    for i in range(friction.shape[0]):
-        a, b, c = _friction(friction[i], m, _NOTHING)
-        x, dry, viscous = -filtered[i, m], -friction[i, 0, m], -friction[i, 1, m]
+def _innovation(filtered, nuisances, coordinates, row):
+    """Return by how much the worst equation is missed, with the nuisances that explained most so far."""
+    m, base, worst = coordinates.shape[0], row.shape[0] - 3, 0.0
+    for i in range(nuisances.shape[0]):
+        _orthogonal(nuisances[i], m, _NOTHING, row)
+        x = -filtered[i, m]
         for j in range(m):
             x += filtered[i, j] * coordinates[j]
-            dry += friction[i, 0, j] * coordinates[j]
-            viscous += friction[i, 1, j] * coordinates[j]
-        x -= a * dry * filtered[i, m + 2] + b * (viscous - c * dry) * (filtered[i, m + 3] - c * filtered[i, m + 2])
+        for k in range(base, base + 3):
+            own, miss = filtered[i, m + 2 + k - base], -row[k, m]
+            for j in range(base, k):
+                own -= row[j, m + 2 + k - base] * row[j, m + 5] * row[j, m + 6]
+            row[k, m + 6] = own
+            for j in range(m):
+                miss += row[k, j] * coordinates[j]
+            x -= row[k, m + 5] * miss * own
         worst = max(worst, abs(x))
     return worst
 
 
 @inline
-def _accumulate(filtered, fade, information, friction):
+def _accumulate(filtered, fade, information, nuisances):
     """Put products of the filtered equations in place of a part 1 - exp(-fade) of the older ones."""
-    m, keep, share = filtered.shape[1] - 4, math.exp(-fade), -math.expm1(-fade)
+    m, keep, share = filtered.shape[1] - 5, math.exp(-fade), -math.expm1(-fade)
     for j in range(m + 2):
         for k in range(j + 1):
             x = 0.0
             for i in range(filtered.shape[0]):
                 x += filtered[i, j] * filtered[i, k]
             information[j, k] = keep * information[j, k] + share * x
-    for i in range(friction.shape[0]):
-        for j in range(m + 4):
-            friction[i, 0, j] = keep * friction[i, 0, j] + share * filtered[i, m + 2] * filtered[i, j]
-            friction[i, 1, j] = keep * friction[i, 1, j] + share * filtered[i, m + 3] * filtered[i, j]
+    for i in range(nuisances.shape[0]):
+        for k in range(3):
+            for j in range(m + 5):
+                nuisances[i, k, j] = keep * nuisances[i, k, j] + share * filtered[i, m + 2 + k] * filtered[i, j]
 
 
 @inline
-def _eliminate(information, friction, coordinates, left):
+def _eliminate(information, nuisances, coordinates, left, row):
     """Write the products of (F, F r - f), lower triangle (m + 1, m + 1), less what nuisances explain of them."""
     m = coordinates.shape[0]
     for j in range(m + 2):
@@ -121,19 +130,15 @@ def _eliminate(information, friction, coordinates, left):
         left[max(j, m), min(j, m)] = miss if j != m else -miss
     for k in range(m):
         left[m, m] += left[m, k] * coordinates[k]
-    for i in range(friction.shape[0]):
-        a, b, c = _friction(friction[i], m, _NOTHING)
-        dry, viscous = -friction[i, 0, m], -friction[i, 1, m]
-        for k in range(m):
-            dry += friction[i, 0, k] * coordinates[k]
-            viscous += friction[i, 1, k] * coordinates[k]
-        for j in range(m + 2):
-            s = dry if j == m else friction[i, 0, j]
-            v = b * ((viscous if j == m else friction[i, 1, j]) - c * s)
-            s *= a
-            for k in range(j + 1):
-                x = dry if k == m else friction[i, 0, k]
-                left[j, k] -= s * x + v * ((viscous if k == m else friction[i, 1, k]) - c * x)
+    for i in range(nuisances.shape[0]):
+        _orthogonal(nuisances[i], m, _NOTHING, row)
+        for t in range(row.shape[0] - 3, row.shape[0]):
+            row[t, m] = -row[t, m]
+            for k in range(m):
+                row[t, m] += row[t, k] * coordinates[k]
+            for j in range(m + 2):
+                for k in range(j + 1):
+                    left[j, k] -= row[t, m + 5] * row[t, j] * row[t, k]
     late = 1.0 / (max(left[m + 1, m + 1], 0.0) + _ALIKE * information[m + 1, m + 1] + _NOTHING)
     for j in range(m + 1):
         for k in range(j + 1):
@@ -170,23 +175,24 @@ def _solve(left, epsilon, root, slope):
 
 
 @inline
-def _fit_friction(friction, coordinates, slope, information, left, found):
+def _fit_friction(nuisances, coordinates, slope, information, left, row, found):
     """Write dry and viscous friction (n, 2) where the equations fit best, at the coordinates less the slope."""
-    m = coordinates.shape[0]
+    m, base = coordinates.shape[0], row.shape[0] - 3
     late = left[m + 1, m]
     for k in range(m):
         late -= left[m + 1, k] * slope[k]
     late /= max(left[m + 1, m + 1], 0.0) + _ALIKE * information[m + 1, m + 1] + _NOTHING
     late = min(max(late, -1.0), 1.0)
-    for i in range(friction.shape[0]):
-        a, b, c = _friction(friction[i], m, _FEW)
-        dry = friction[i, 0, m] + late * friction[i, 0, m + 1]
-        viscous = friction[i, 1, m] + late * friction[i, 1, m + 1]
-        for k in range(m):
-            dry -= friction[i, 0, k] * (coordinates[k] - slope[k])
-            viscous -= friction[i, 1, k] * (coordinates[k] - slope[k])
-        found[i, 1] = b * (viscous - c * dry)
-        found[i, 0] = a * dry - c * found[i, 1]
+    for i in range(nuisances.shape[0]):
+        _orthogonal(nuisances[i], m, _FEW, row)
+        for k in range(base + 2, base - 1, -1):
+            fit = row[k, m] + late * row[k, m + 1]
+            for j in range(m):
+                fit -= row[k, j] * (coordinates[j] - slope[j])
+            row[k, m + 6] = fit * row[k, m + 5]
+            for j in range(k + 1, base + 3):
+                row[k, m + 6] -= row[k, m + 2 + j - base] * row[k, m + 5] * row[j, m + 6]
+        found[i, 0], found[i, 1] = row[base, m + 6], row[base + 1, m + 6]
 
 
 @kernel(
@@ -199,7 +205,7 @@ def _fit_friction(friction, coordinates, slope, information, left, found):
 def update(
     p_before, p_now, h_before, h_now, qd_before, qd_now, effort,
     shift, weight, numbers, units, coordinates, row, filtered,
-    information, friction, left, root, nearest, found,
+    information, nuisances, left, root, nearest, found,
     estimates, turn, values, stiff, slope,
 ):  # fmt: skip
     """Take in the equations of one period, and write the slope that the estimates go down.
@@ -222,21 +228,22 @@ def update(
         Parameters of the b-th body are `units[b]` times its coordinates.
     coordinates : ndarray, shape (m,)
         r, those of the estimates.
-    row : ndarray, shape (2 n, m + 4)
+    row : ndarray, shape (2 n + 3, m + 7)
         Room to work in.
-    filtered : ndarray, shape (2 n, m + 4)
-        (F, f, g, s, v) of the filtered equations F r = f + x g - c s - d v, x being by how many periods efforts act
-        earlier than thought, c and d dry and viscous friction of each joint; then those of joints at rest.
+    filtered : ndarray, shape (2 n, m + 5)
+        (F, f, g, s, v, z) of the filtered equations F r = f + x g - c s - d v - j z, x being by how many periods
+        efforts act earlier than thought, c, d and j dry and viscous friction and inertia of the rotor of each joint;
+        then those of joints at rest.
     information : ndarray, shape (m + 2, m + 2)
         Mean of (F, f, g)^T (F, f, g), lower triangle.
-    friction : ndarray, shape (n, 2, m + 4)
-        Mean of (s, v)^T (F, f, g, s, v) of each joint.
+    nuisances : ndarray, shape (n, 3, m + 5)
+        Mean of (s, v, z)^T (F, f, g, s, v, z) of each joint.
     left : ndarray, shape (m + 2, m + 2)
         Room to work in.
     root : ndarray, shape (m + 1, m)
         Room to work in.
     nearest : ndarray, shape (m,)
-        (A + epsilon G)^-1 (A r - b), where A r = b are the equations of least squares without x, c and d.
+        (A + epsilon G)^-1 (A r - b), where A r = b are the equations of least squares without x, c, d and j.
     found : ndarray, shape (n, 2)
         The c and d that fit best.
     estimates : ndarray, shape (k, 4, 4)
@@ -255,9 +262,9 @@ def update(
     if not _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, weight, numbers, row):
         return 0
     _filter(row, units, numbers[1], filtered)
-    worst = _innovation(filtered, friction, coordinates) / numbers[4]
-    _accumulate(filtered, min(numbers[1], numbers[2] * (1.0 + worst * worst)), information, friction)
-    _eliminate(information, friction, coordinates, left)
+    worst = _innovation(filtered, nuisances, coordinates, row) / numbers[4]
+    _accumulate(filtered, min(numbers[1], numbers[2] * (1.0 + worst * worst)), information, nuisances)
+    _eliminate(information, nuisances, coordinates, left, row)
     epsilon = numbers[3] + numbers[6] * numbers[7]
     for j in range(m):
         epsilon += _DIGITS * information[j, j]
@@ -267,7 +274,7 @@ def update(
         for k in range(j + 1):
             left[j, k] += epsilon * stiff[j, k]
     numbers[7] = _solve(left, epsilon, root, nearest)
-    _fit_friction(friction, coordinates, nearest, information, left, found)
+    _fit_friction(nuisances, coordinates, nearest, information, left, row, found)
     for j in range(m):
         slope[j] = 0.0
         for k in range(m):
