@@ -196,9 +196,9 @@ def test_what_is_refused(rng):
         ((POINTS, axes, np.full((6, 3), np.nan), 0.0, 0.0), "platform_axes: finite directions"),
         ((POINTS, axes, "x", 0.0, 0.0), "platform_axes: finite directions"),
         ((POINTS, np.eye(3), axes, 0.0, 0.0), "base_axes: finite directions"),
-        ((POINTS, axes, axes, -0.01, 0.0), "base_offsets: a distance of 0 or more"),
-        ((POINTS, axes, axes, 0.0, [0.1, 0.2]), "platform_offsets: a distance of 0 or more"),
-        ((POINTS, axes, axes, np.inf, 0.0), "base_offsets: a distance of 0 or more"),
+        ((POINTS, axes, axes, -0.01, 0.0), "base_offsets: one or six distances of 0 or more"),
+        ((POINTS, axes, axes, 0.0, [0.1, 0.2]), "platform_offsets: one or six distances of 0 or more"),
+        ((POINTS, axes, axes, np.inf, 0.0), "base_offsets: one or six distances of 0 or more"),
     ):
         with pytest.raises(StewartError, match=what):
             OffsetPlatform(*arguments)
@@ -349,7 +349,7 @@ def test_screws_in_files_and_where_there_are_none(rng):
         platform.at(POINTS.home_pose)
     with pytest.raises(StewartError, match="screw_leads"):
         calibrate(platform, T, platform.leg_lengths(T), length_sigma=1e-5)
-    with pytest.raises(StewartError, match="screw_leads: a lead, or six"):
+    with pytest.raises(StewartError, match="screw_leads: one or six leads"):
         OffsetPlatform(POINTS, [1, 0, 0], [0, 1, 0], 0.0, 0.0, [0.1, np.nan, 0, 0, 0, 0])
     homeless = StewartPlatform(POINTS.base_points, POINTS.platform_points)
     with pytest.raises(StewartError, match="a home pose is expected"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from ...arrays import Array, ArrayLike, Mask
 from ...errors import StewartError
-from ...lie._arrays import as_real
+from ...lie._arrays import as_real, numbers
 from ..geometry.any_platform import Platform, require_any
-from ..geometry.checks import N_LEGS, as_leg_limits
+from ..geometry.checks import N_LEGS, as_leg_limits, as_six
 from ..geometry.inverse_kinematics import as_pose, leg_vectors, norms, platform_arms
 from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform
@@ -93,9 +92,9 @@ class CommandLimits:
             "platform_cone": cones[1],
             "base_axes": _axes(platform, "base", base_axes, cones[0]),
             "platform_axes": _axes(platform, "platform", platform_axes, cones[1]),
-            "condition": float(_positive(condition, "condition", ())),
-            "speed": float(_positive(speed, "speed", ())),
-            "angular_speed": float(_positive(angular_speed, "angular_speed", ())),
+            "condition": _positive(condition, "condition"),
+            "speed": _positive(speed, "speed"),
+            "angular_speed": _positive(angular_speed, "angular_speed"),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -171,17 +170,11 @@ def _axes(platform: Platform, side: str, given: ArrayLike | None, cone: Array) -
 
 
 def _per_leg(value: ArrayLike, name: str) -> Array:
-    return np.array(np.broadcast_to(_positive(value, name, (N_LEGS,)), (N_LEGS,)))
+    return as_six(value, name, "positive numbers", lambda x: x > 0.0)
 
 
-def _positive(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
-    wrong: Callable[[object], StewartError] = lambda x: StewartError(  # noqa: E731
-        f"{name} is {x!r}, expected a positive number" + (", or one a leg" if shape else "")
-    )
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise wrong(value) from None
-    if isinstance(value, (bool, str, bytes)) or array.shape not in ((), shape) or not (array > 0.0).all():
-        raise wrong(value)
-    return array
+def _positive(value: float, name: str) -> float:
+    number = numbers(value)
+    if isinstance(value, (bool, str, bytes)) or number.ndim or not number > 0.0:
+        raise StewartError(f"{name}: a positive number is expected, got {value!r}", name=name, value=value)
+    return float(number)

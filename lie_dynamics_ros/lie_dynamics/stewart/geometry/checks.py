@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from ...arrays import Array, ArrayLike
+from ...arrays import Array, ArrayLike, Mask
 from ...errors import StewartError
 from ...lie import quaternion, so3
 from ...lie._arrays import numbers
@@ -78,6 +80,17 @@ def as_directions(value: ArrayLike, name: str) -> Array:
     axes = np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True))
     axes.flags.writeable = False
     return axes
+
+
+def as_six(value: ArrayLike, name: str, expected: str, good: Callable[[Array], Mask]) -> Array:
+    """Return numbers of the legs, one for all or one a leg, read-only (6,); StewartError where they are not `good`."""
+    array = numbers(value)
+    wrong = isinstance(value, (bool, str, bytes)) or array.shape not in ((), (N_LEGS,))
+    if wrong or not (good(array) & ~np.isnan(array)).all():
+        raise StewartError(f"{name}: one or six {expected} are expected, got {value!r}", name=name, value=value)
+    array = np.array(np.broadcast_to(array, (N_LEGS,)))
+    array.flags.writeable = False
+    return array
 
 
 def check_distinct_legs(base_points: Array, platform_points: Array) -> None:

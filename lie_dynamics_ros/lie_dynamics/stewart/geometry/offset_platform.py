@@ -29,11 +29,10 @@ import numpy as np
 from ...arrays import Array, ArrayLike, Mask
 from ...errors import StewartError
 from ...lie import se3, so3
-from ...lie._arrays import numbers
 from ...shown import Drawn, shown
 from ...texts import LARGEST
 from . import inverse_kinematics as ik
-from .checks import N_LEGS, as_directions
+from .checks import N_LEGS, as_directions, as_six
 from .inverse_kinematics import TwistFrame
 from .platform import StewartPlatform, require_platform
 from .yaml_files import LEADS, UNIVERSAL_KEYS, read_yaml
@@ -96,7 +95,7 @@ class OffsetPlatform(Drawn):
         object.__setattr__(self, "platform_axes", as_directions(platform_axes, "platform_axes"))
         object.__setattr__(self, "base_offsets", _offsets(base_offsets, "base_offsets"))
         object.__setattr__(self, "platform_offsets", _offsets(platform_offsets, "platform_offsets"))
-        object.__setattr__(self, "screw_leads", _six(screw_leads, "screw_leads", "a lead", -LARGEST))
+        object.__setattr__(self, "screw_leads", as_six(screw_leads, LEADS, "leads [m]", lambda x: np.abs(x) <= LARGEST))
         object.__setattr__(self, "home_turns", np.zeros(N_LEGS))
         if self.has_screws:
             if points.home_pose is None:
@@ -448,13 +447,4 @@ def _towards(axis: Array, way: Array) -> Array:
 
 
 def _offsets(value: ArrayLike, name: str) -> Array:
-    return _six(value, name, "a distance of 0 or more", 0.0)
-
-
-def _six(value: ArrayLike, name: str, what: str, least: float) -> Array:
-    array = numbers(value)
-    if array.shape not in ((), (N_LEGS,)) or not ((array >= least) & (array <= LARGEST)).all():
-        raise StewartError(f"{name}: {what}, or six, are expected [m], got {value!r}", name=name)
-    array = np.array(np.broadcast_to(array, (N_LEGS,)))
-    array.flags.writeable = False
-    return array
+    return as_six(value, name, "distances of 0 or more [m]", lambda x: (x >= 0.0) & (x <= LARGEST))

@@ -25,14 +25,14 @@ from os import PathLike
 
 import numpy as np
 
-from ...arrays import Array, ArrayLike, Integers
+from ...arrays import Array, ArrayLike, Integers, Mask
 from ...errors import StewartError
 from ...lie import se3
 from ...lie._arrays import numbers
 from ...shown import Drawn, shown
 from ...texts import LARGEST
 from . import inverse_kinematics as ik
-from .checks import N_LEGS, as_directions
+from .checks import N_LEGS, as_directions, as_six
 from .inverse_kinematics import TwistFrame
 from .platform import StewartPlatform
 from .yaml_files import ROTARY_KEYS, read_yaml
@@ -112,10 +112,10 @@ class RotaryPlatform(Drawn):
         put = object.__setattr__
         put(self, "points", StewartPlatform(base_points, platform_points, home_pose=home_pose, allow_singular=True))
         put(self, "frames", _frames(as_directions(axes, "axes"), zero_directions))
-        put(self, "horns", _six(horns, "horns", 0.0, "lengths above zero [m]"))
-        put(self, "rods", _six(rods, "rods", 0.0, "lengths above zero [m]"))
+        put(self, "horns", as_six(horns, "horns", "lengths above zero [m]", _is_length))
+        put(self, "rods", as_six(rods, "rods", "lengths above zero [m]", _is_length))
         put(self, "angle_limits", as_angle_limits(angle_limits))
-        wanted = _six(home_angles, "home_angles", -LARGEST, "angles [rad]")
+        wanted = as_six(home_angles, "home_angles", "angles [rad]", lambda x: np.abs(x) <= LARGEST)
         put(self, "home_angles", wanted)
         home = self.points.home_pose
         if home is None:
@@ -462,14 +462,8 @@ def _frames(axes: Array, zero_directions: ArrayLike | None) -> Array:
     return frames
 
 
-def _six(value: ArrayLike, name: str, least: float, what: str) -> Array:
-    """Return six finite numbers above a bound, of one or six."""
-    array = numbers(value)
-    if array.shape not in ((), (N_LEGS,)) or not ((array > least) & (array <= LARGEST)).all():
-        raise StewartError(f"{name}: one or six {what} are expected, got {value!r}", name=name, value=value)
-    array = np.array(np.broadcast_to(array, (N_LEGS,)))
-    array.flags.writeable = False
-    return array
+def _is_length(x: Array) -> Mask:
+    return (x > 0.0) & (x <= LARGEST)
 
 
 def as_angle_limits(value: ArrayLike | None) -> Array:
