@@ -192,7 +192,7 @@ class ComputedTorqueCore(RobotCore):
         p.goals.abort_all("the robot or its time have changed; trajectories were dropped")
         p.timing.times = SampleTimes()
         p.forget_times()
-        self.control.review.state = ReviewState(drives=self.control.review.state.drives)
+        self.control.review.state = ReviewState()
 
     @property
     def at_rest(self) -> bool:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from ...core.arrays import Array
 from ...core.commands import FOLLOWING, STOPPED, STOPPING, UNTIL_HOLD
-from ...lie_dynamics.control import AdaptiveController, EffortHistory, SoftLimits
+from ...lie_dynamics.control import EffortHistory
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import inverse_dynamics
 from ...lie_dynamics.control.velocity_filter import velocity_noise
 from .answer import ControllerAnswer
-from .gains import Gains
 from .laws import LEARNING_MODES
 from .oscillation_watch import LEAST_FACTOR
 from .parts import ControllerParts
@@ -22,53 +21,19 @@ NOISE_SWING = 2.0
 
 
 @dataclass
-class AdaptationBuffer:
-    """The efforts of the last answers, and which of them acted when, for mode adaptive to learn from.
+class ReviewState:
+    """Efforts that acted, and when something was done with them.
 
     Attributes
     ----------
-    history : EffortHistory
-    wrench : ndarray, shape (n,), or None
-        Effort by which known wrenches push [N m, N].
-    taught : int or None
-        Time of the last state that was learned from [ns].
+    efforts : EffortHistory
+        Known wrenches included, known friction not.
+    taught, watched : int or None
+        Time of the last state that mode adaptive learned from, and of the last that was looked at [ns].
     """
 
-    history: EffortHistory = field(default_factory=EffortHistory)
-    wrench: Array | None = None
+    efforts: EffortHistory = field(default_factory=EffortHistory)
     taught: int | None = None
-
-    def record(self, stamp: int, effort: Array, wrench: Array) -> None:
-        """Take note of the answer to the state of a time [ns], without known friction, and of known wrenches."""
-        self.history.add(stamp, effort)
-        self.wrench = wrench
-
-    def update(self, learner: AdaptiveController, answer: ControllerAnswer, soft: SoftLimits, gains: Gains) -> None:
-        """Let a controller learn from how the robot came to a state, after that was answered.
-
-        The `delay` of the gains is the longest that efforts can take; that they took up to a period less is left open.
-        """
-        begin, self.taught = self.taught, answer.stamp
-        stamp, q, qd = answer.stamp, answer.position, answer.velocity
-        inside = ((q >= soft.lower) & (q <= soft.upper)).all()  # else a stop may carry part of the robot
-        if begin is None or self.wrench is None or not inside:
-            learner.observe(q, qd, None, 0.0)
-            return
-        step, last, mean = 1e9 * gains.usual, max(1, math.ceil(gains.delay)), self.history.mean
-        acted = mean(begin, stamp, gains.delay * step)
-        later, earlier = (mean(begin, stamp, x * step) for x in (last, last - 1))
-        if acted is None or later is None or earlier is None:
-            learner.observe(q, qd, None, 0.0)
-        else:
-            learner.observe(q, qd, acted + self.wrench, (stamp - begin) * 1e-9, earlier - later)
-
-
-@dataclass
-class ReviewState:
-    """Efforts that mode adaptive and drives are learned from, and when oscillation was last looked for [ns]."""
-
-    adaptation: AdaptationBuffer = field(default_factory=AdaptationBuffer)
-    drives: EffortHistory = field(default_factory=EffortHistory)
     watched: int | None = None
 
 
@@ -88,52 +53,70 @@ class AnswerReview:
 
     def forget(self) -> None:
         """Forget efforts: what the robot did until the next state is not known."""
-        self.state.adaptation = AdaptationBuffer()
+        self.state.efforts.forget()
+        self.state.taught = None
 
     def update(self) -> None:
         """Learn from the last answer."""
-        p, buffer = self._parts, self.state.adaptation
+        p = self._parts
         answer, p.state.answer = p.state.answer, None
         if answer is None:
             return
         stamp, q, qd = answer.stamp, answer.position, answer.velocity
         total, friction, timing, phase = answer.total, answer.law.friction, p.timing, answer.phase
         p.stop.reversal.note(stamp, q, qd, total)
-        self._watch_feedback(answer)
-        buffer.record(stamp, total if friction is None else total - friction, answer.wrench)
+        acting = total + answer.wrench
+        self._watch_feedback(answer, acting)
+        self.state.efforts.add(stamp, acting if friction is None else acting - friction)
         if not timing.filter_time:  # positions do not show so fast how momentum changes
             if answer.mode == "adaptive":
-                buffer.update(p.laws.learner, answer, p.robot.soft, p.laws.gains)
+                self._learn_load(answer)
             if timing.effort_delay.note(p.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
                 change = timing.find_lead(p.options, p.laws.gains)
                 if phase == FOLLOWING:
                     p.clock.put_back(change)
 
-    def _learn_drives(self, answer: ControllerAnswer, acting: Array, before: int, period: float) -> None:
+    def _learn_load(self, answer: ControllerAnswer) -> None:
+        """Let mode adaptive learn from how the robot came to a state, after that was answered.
+
+        The `delay` of the gains is the longest that efforts can take; that they took up to a period less is left open.
+        """
+        s, laws, soft = self.state, self._parts.laws, self._parts.robot.soft
+        gains, learner = laws.gains, laws.learner
+        assert learner is not None
+        begin, s.taught, stamp, q = s.taught, answer.stamp, answer.stamp, answer.position
+        acted, shift, period = None, None, 0.0
+        inside = ((q >= soft.lower) & (q <= soft.upper)).all()  # else a stop may carry part of the robot
+        if begin is not None and inside:
+            step, last, mean = 1e9 * gains.usual, max(1, math.ceil(gains.delay)), s.efforts.mean
+            later, earlier = (mean(begin, stamp, x * step) for x in (last, last - 1))
+            if later is not None and earlier is not None:
+                shift, period = earlier - later, (stamp - begin) * 1e-9
+                acted = mean(begin, stamp, gains.delay * step)
+        learner.observe(q, answer.velocity, acted, period, shift)
+
+    def _learn_drives(self, answer: ControllerAnswer, before: int, period: float) -> None:
         """Find what the model lacks of the drives, in modes that follow paths."""
-        p, history, laws, friction = self._parts, self.state.drives, self._parts.laws, answer.law.friction
+        p, laws = self._parts, self._parts.laws
         if answer.mode not in LEARNING_MODES or answer.phase in UNTIL_HOLD:
-            history.forget()
             p.drives.forget()
             return
-        acted = history.mean(before, answer.stamp, p.timing.lead - 5e8 * laws.gains.usual)
-        history.add(answer.stamp, acting if friction is None else acting - friction)
+        acted = self.state.efforts.mean(before, answer.stamp, p.timing.lead - 5e8 * laws.gains.usual)
         known, q, qd = laws.known(answer.mode), answer.position, answer.velocity
         p.drives.update(known, q, qd, answer.desired.velocity, acted, period)
         if (p.drives.state.found != p.floored).any():
             p.suit_gains()
 
-    def _watch_feedback(self, answer: ControllerAnswer) -> None:
+    def _watch_feedback(self, answer: ControllerAnswer, acting: Array) -> None:
         """Lower gains where feedback feeds an oscillation, and report it; raise them again after a calm time."""
         p, s, laws, stop, phase = self._parts, self.state, self._parts.laws, self._parts.stop, self._parts.state.phase
         before, s.watched = s.watched, answer.stamp
         if before is None:
-            s.drives.forget()
             p.drives.forget()
             return
-        period, acting = (answer.stamp - before) * 1e-9, answer.total + answer.wrench
+        period = (answer.stamp - before) * 1e-9
         if laws.drives is not None:
-            self._learn_drives(answer, acting, before, period)
+            self._learn_drives(answer, before, period)
         if within(answer.velocity, p.robot.thrown) != 1 and not stop.swings(answer.velocity, p.robot.thrown):
             return  # efforts from limit to limit bring it back
         moving = inverse_dynamics(p.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
