@@ -231,8 +231,7 @@ class ControlLoop:
         else:
             if timing.filter_time:
                 p.steps.note(q)
-            # While former efforts pass over to the law's, joints do not follow for that alone.
-            laws.finds = p.options.learn_drives and not p.efforts.blend.passing
+            laws.finds, laws.passing = p.options.learn_drives, p.efforts.blend.passing
             law = laws.wanted(mode, x, v, ahead, period, p.efforts.free)
         wanted = law.effort + ahead.effort
         if wrench is not p.robot.zero:

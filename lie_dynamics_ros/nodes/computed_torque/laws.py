@@ -31,6 +31,8 @@ FREE_SPEED = 0.8
 
 FAR_BEHIND, FAR_SLIDING = 0.003, 0.005
 """Errors from which on mode computed_torque and the other modes that follow paths take the model for wrong [rad, m]."""
+PASSING_OFF = 0.02
+"""The same while former efforts pass over to those of another law [rad, m]."""
 RUN_AHEAD = 2e-3
 """Lead of a joint over its motion that shows that the known friction is too large [rad, m]."""
 DOUBT, TRUST = 50.0, 0.5
@@ -94,6 +96,7 @@ class Laws:
         self._differ = False  # whether rates of damping differ between joints
         self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
+        self.passing = False  # whether former efforts pass over to the law's: joints are off a little for that alone
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
         self._behind, self._nowhere = np.full(model.nv, FAR_SLIDING), np.full(model.nv, np.inf)
@@ -167,13 +170,19 @@ class Laws:
             return LawEffort(effort, qd, acceleration, self._zero)
         error, rate = desired.position - q, desired.velocity - qd
         M = self._inertia(q)
-        loose = drives.loosen(error, rate, g.haste * period, M, self._far if self.finds else self._nowhere)
+        loose = drives.loosen(error, rate, g.haste * period, M, self._off(self._far))
         if drives.idle:
             return LawEffort(effort, qd, acceleration, self._zero)
         more = loose + limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
         more = more + drives.compensation(desired.velocity, g.converge * error)
         more = more + drives.felt * acceleration + (drives.rotors - drives.felt) * desired.acceleration
         return LawEffort(effort + more, qd, acceleration, more)
+
+    def _off(self, far: Array) -> Array:
+        """Return errors (n,) from which on the model of a joint is taken to be wrong, by the usual ones."""
+        if not self.finds:
+            return self._nowhere
+        return np.maximum(far, PASSING_OFF) if self.passing else far
 
     def known(self, mode: str) -> Robot:
         """Return the model beside which drives are found in a mode: in adaptive, that with what is carried."""
@@ -232,8 +241,8 @@ class Laws:
         drives = self.drives
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
-            far = self._behind if self.finds else self._nowhere
-            damping = damping + drives.loosen(error, rate, period, M, far) + drives.felt * r.acceleration
+            damping = damping + drives.loosen(error, rate, period, M, self._off(self._behind))
+            damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:
                 damping = damping + drives.compensation(desired.velocity)
