@@ -15,7 +15,8 @@ from .results import machine, save
 
 def main(names: Sequence[str]) -> int:
     """Run, print and save; returns 1 where one could not be run. A target that is missed is shown, not a failure."""
-    modules = [m.name for m in pkgutil.walk_packages(benchmarks.__path__, "benchmarks.") if m.name.count(".") == 2]
+    packages = pkgutil.walk_packages(benchmarks.__path__, "benchmarks.")
+    modules = [m.name for m in packages if m.name.count(".") == 2 and not m.ispkg]
     found = {module.rpartition(".")[2]: module for module in modules}
     unknown = set(names) - set(found)
     if unknown:
