@@ -302,7 +302,7 @@ def calibrate(
         raise StewartError("0 poses were measured, at least one is expected")
     points = nominal.points if isinstance(nominal, OffsetPlatform) else nominal
     require_platform(points, "nominal")
-    _check_units(points, data.readings)
+    _check_units(points, data)
     legs = check_further(more.get("further", ()))
     if not isinstance(nominal, OffsetPlatform):
         return _fitted(nominal, data, base_frame, platform_frame, rank_tolerance, legs)
@@ -321,9 +321,15 @@ def calibrate(
     return replace(result, joints=joints.on(result.platform))
 
 
-def _check_units(nominal: StewartPlatform, readings: Array) -> None:
-    """Raise StewartError for readings (k, 6 + m) that are in other units than metres."""
-    typical, longest = np.median(np.abs(readings[:, :6]), axis=0), longest_legs(nominal)
+def _check_units(nominal: StewartPlatform, data: model.Measurements) -> None:
+    """Raise StewartError for readings (k, 6 + m) or poses that are in other units than metres."""
+    away = float(np.median(np.abs(data.poses[:, :3, 3]).max(axis=1))) if len(data.poses) else 0.0
+    if away > nominal.farthest:
+        raise StewartError(
+            f"poses are {away:.6g} m away in the median, expected at most {nominal.farthest:.6g}: millimetres?",
+            name="poses",
+        )
+    typical, longest = np.median(np.abs(data.readings[:, :6]), axis=0), longest_legs(nominal)
     if (typical > longest).any():
         leg = int(np.argmax(typical / longest))
         raise StewartError(

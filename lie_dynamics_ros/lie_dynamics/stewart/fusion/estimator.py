@@ -12,7 +12,7 @@ from ...errors import StewartError
 from ...lie import se3, so3
 from ..geometry.any_platform import PointJointed, points_of, require_legs
 from ..geometry.rotary_platform import RotaryPlatform
-from ..solvers.reachability import check_place
+from ..solvers.reachability import check_place, check_units
 from .fault_detector import Belief, EvidenceSettings, FaultDetector, SensorModel
 from .kernels import motion as mk
 from .kernels.filter import model, project
@@ -257,6 +257,8 @@ class StewartFusion:
         dt, ages = number("update", "dt", dt, zero=True), self._ages(age)
         values, there = self._gather(readings, gyroscope, accelerometer, present)
         if not self._started:
+            if not isinstance(self._platform, RotaryPlatform):
+                check_units(points_of(self._platform), values[:6])
             return self._start(values, dt, ages)
         named, returned, disturbed = self._detector.take(values, there, dt, ages)
         return self._result(named, returned, disturbed)

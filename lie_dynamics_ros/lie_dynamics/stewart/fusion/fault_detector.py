@@ -297,7 +297,8 @@ class FaultDetector:
         if other.calm < (_CALM if other.cost + _CERTAIN < faults else self._recovery):
             return False
         if not other.cost + _BOTH < faults:
-            if faults + _BOTH < other.cost:  # else it is not decided yet
+            felt = not self._biases.keys().isdisjoint(other.freed) and not other.freed <= self._biases.keys()
+            if not felt and faults + _BOTH < other.cost:  # where an IMU disagrees with others, that is not decided yet
                 self._no_fault = None
             return False
         self._no_fault, self._knocked = None, self._time

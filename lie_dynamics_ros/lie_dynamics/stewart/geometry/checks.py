@@ -109,6 +109,12 @@ def check_distinct_legs(base_points: Array, platform_points: Array) -> None:
                 )
 
 
+def longest_of(base_points: Array, platform_points: Array, limits: Array) -> Array:
+    """Return lengths (6,) [m] beyond which numbers are no leg lengths of a platform with limits (6, 2)."""
+    size = max(extent(base_points), extent(platform_points))
+    return np.where(np.isfinite(limits[:, 1]), OF_LIMITS * limits[:, 1], OF_SIZE * size)
+
+
 def check_home_lengths(lengths: Array, limits: Array, size: float) -> None:
     """Raise StewartError unless leg lengths (6,) of a home pose are within limits (6, 2) and suit the platform's size.
 

@@ -29,6 +29,7 @@ from .checks import (
     check_home_lengths,
     check_home_upright,
     extent,
+    longest_of,
     rms_radius,
 )
 from .inverse_kinematics import TwistFrame
@@ -58,7 +59,8 @@ class StewartPlatform(Drawn):
 
     Warns
     -----
-    StewartWarning : a design close to architecturally singular; joint coordinates that look like millimetres.
+    StewartWarning : a design close to architecturally singular; coordinates of joints, or of poses wherever
+        they are given, that look like millimetres.
     """
 
     base_points: Array
@@ -83,6 +85,8 @@ class StewartPlatform(Drawn):
         object.__setattr__(self, "allow_singular", bool(allow_singular))
         if not allow_singular:
             self.check_design()
+        if self.home_pose is not None:
+            self.checked_pose(self.home_pose, "home_pose")
 
     def check_design(self) -> None:
         """Refuse designs that cannot hold the platform, warn about those that hardly can."""
@@ -154,9 +158,24 @@ class StewartPlatform(Drawn):
         """Joint centres on the base, then on the platform, (12, 3) [m]; writeable, as kernels take it: do not write."""
         return np.concatenate((self.base_points, self.platform_points))
 
+    @cached_property
+    def farthest(self) -> float:
+        """Distance [m] from the origin of {N} beyond which a place of the platform is in other units than metres."""
+        reach = longest_of(self.base_points, self.platform_points, self.leg_limits).max()
+        return float(reach + sum(ik.norms(points).max() for points in (self.base_points, self.platform_points)))
+
+    def checked_pose(self, pose: ArrayLike, name: str = "pose") -> Array:
+        """Return a pose (..., 4, 4) as an array; warn where it is so far away that it is in other units than metres."""
+        array = ik.as_pose(pose, name)
+        away = float(np.abs(array[..., :3, 3]).max(initial=0.0))
+        if self.farthest < away < np.inf:
+            text = f"{name}: {away:.6g} m from the base, expected at most {self.farthest:.6g}: millimetres?"
+            warnings.warn(text, StewartWarning, stacklevel=3)
+        return array
+
     def leg_vectors(self, pose: ArrayLike) -> Array:
         """Vectors ``R b_i + p - a_i`` from base joint to platform joint in {N}, (..., 4, 4) -> (..., 6, 3) [m]."""
-        return ik.leg_vectors(self.base_points, self.platform_points, ik.as_pose(pose))
+        return ik.leg_vectors(self.base_points, self.platform_points, self.checked_pose(pose))
 
     def leg_lengths(self, pose: ArrayLike) -> Array:
         """Leg lengths of a pose (inverse kinematics), (..., 4, 4) -> (..., 6) [m]."""
@@ -168,12 +187,12 @@ class StewartPlatform(Drawn):
         ``frame`` selects the twist: "body" (of {B}, in {B}), "spatial" (in {N}, of the body point at the origin of
         {N}) or "aligned" (angular velocity in {N} and velocity of the origin of {B}). Stewart (22), (23).
         """
-        return ik.jacobian(self.base_points, self.platform_points, ik.as_pose(pose), frame)
+        return ik.jacobian(self.base_points, self.platform_points, self.checked_pose(pose), frame)
 
     def jacobian_rate(self, pose: ArrayLike, twist: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Time derivative of `jacobian` while the platform moves with ``twist`` (..., 6), given in the same frame."""
         twist = ik.as_vector(twist, 6, "twist")
-        return ik.jacobian_rate(self.base_points, self.platform_points, ik.as_pose(pose), twist, frame)
+        return ik.jacobian_rate(self.base_points, self.platform_points, self.checked_pose(pose), twist, frame)
 
     def leg_rates(self, pose: ArrayLike, twist: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Rates of the leg lengths for a twist (w, v), (..., 6) [rad/s, m/s] -> (..., 6) [m/s]."""
@@ -280,7 +299,7 @@ def leg_length_second_derivatives(platform: StewartPlatform, pose: ArrayLike) ->
         For a wrong shape, or a leg of no length.
     """
     require_platform(platform)
-    T = ik.as_pose(pose)
+    T = platform.checked_pose(pose)
     b = platform.platform_points
     lengths, units = ik.leg_units(ik.leg_vectors(platform.base_points, b, T))
     n = units @ T[..., :3, :3]

@@ -17,9 +17,8 @@ from ...lie import se3, so3
 from ...shown import shown
 from ...travel import AXES, CLOSER, FURTHEST, PLACES, REACH, SINGULARITY, TravelLeft, displaced
 from . import inverse_kinematics as ik
-from .any_platform import Platform, require_any
+from .any_platform import Platform, points_of, require_any
 from .checks import N_LEGS
-from .inverse_kinematics import as_pose
 from .offset_platform import OffsetPlatform
 from .rotary_platform import RotaryPlatform
 
@@ -63,7 +62,7 @@ def travel_left(
     InputError
         For no pose, or an invalid axis.
     """
-    T = np.asarray(se3.check(ik.as_pose(pose), "pose").real)
+    T = np.asarray(se3.check(points_of(platform).checked_pose(pose), "pose").real)
     bends = None
     if isinstance(platform, RotaryPlatform):
         bends = platform.bends
@@ -183,7 +182,9 @@ def workspace_slice(
     if names[0] == names[1]:
         raise StewartError(f"both axes of the slice are {names[0]!r}, expected two different coordinates")
     values = [_values(points, name) for (_, points), name in zip((x, y), names, strict=True)]
-    middle = platform.home_pose if centre is None else se3.check(as_pose(centre, "centre"), "centre")
+    middle = platform.home_pose
+    if centre is not None:
+        middle = se3.check(points_of(platform).checked_pose(centre, "centre"), "centre")
     if middle is None:
         raise StewartError("the platform has no home_pose, expected a centre pose for the slice")
     coordinates = np.concatenate([middle[:3, 3], so3.to_rpy(middle[:3, :3])])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import Array, ArrayLike
 from ...errors import StewartError
-from ..geometry.checks import N_LEGS, OF_LIMITS, OF_SIZE, extent
+from ..geometry.checks import N_LEGS, longest_of
 from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform
 
@@ -17,9 +17,7 @@ _ROUNDING = 1e-9
 
 def longest_legs(platform: StewartPlatform) -> Array:
     """Return the lengths (6,) [m] beyond which numbers are no leg lengths of a platform, but in other units."""
-    size = max(extent(platform.base_points), extent(platform.platform_points))
-    upper = platform.leg_limits[:, 1]
-    return np.where(np.isfinite(upper), OF_LIMITS * upper, OF_SIZE * size)
+    return longest_of(platform.base_points, platform.platform_points, platform.leg_limits)
 
 
 def check_lengths(lengths: ArrayLike, platform: StewartPlatform | None = None) -> Array:
@@ -34,16 +32,21 @@ def check_lengths(lengths: ArrayLike, platform: StewartPlatform | None = None) -
         text = f"leg {leg} has length {array[tuple(bad[0])]} m, expected a finite positive length"
         raise StewartError(text, name=f"leg {leg}")
     if platform is not None:
-        longest = longest_legs(platform)
-        bad = np.argwhere(array > longest)
-        if bad.size:
-            leg = int(bad[0][-1])
-            raise StewartError(
-                f"leg {leg + 1} has length {array[tuple(bad[0])]:.6g} m, expected at most {longest[leg]:.6g} "
-                "by the leg limits or the size of this platform: millimetres?",
-                name=f"leg {leg + 1}",
-            )
+        check_units(platform, array)
     return array
+
+
+def check_units(platform: StewartPlatform, lengths: Array) -> None:
+    """Raise StewartError for leg lengths (..., 6) that are in other units than metres; NaN is none."""
+    longest = longest_legs(platform)
+    bad = np.argwhere((lengths > longest) & (lengths < np.inf))
+    if bad.size:
+        leg = int(bad[0][-1])
+        raise StewartError(
+            f"leg {leg + 1} has length {lengths[tuple(bad[0])]:.6g} m, expected at most {longest[leg]:.6g} "
+            "by the leg limits or the size of this platform: millimetres?",
+            name=f"leg {leg + 1}",
+        )
 
 
 def check_place(platform: StewartPlatform, pose: ArrayLike) -> None:
