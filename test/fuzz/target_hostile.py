@@ -180,7 +180,8 @@ class Subject(Target):
             f"<flexcomp name='f' type='grid' count='{count} 9 9' spacing='1 1 1' radius='.1' dim='3'/>",
             f"<include file='{file}'/>",
             *(f"<{tag}/>" * 30_000 for tag in ("body", "geom size='1'", "site", "key", "light")),
-        )[int(rng.integers(8))]
+            f"<sensor><user dim='{count}'/></sensor>",
+        )[int(rng.integers(9))]
         read = Model.from_mjcf if rng.random() < 0.7 else compile_mjcf
         asset = (
             f"<hfield name='h' nrow='{min(count, 10**9)}' ncol='9999' size='1 1 1 1'/>",
@@ -213,9 +214,9 @@ class Subject(Target):
 
     @staticmethod
     def _memory() -> int:
-        """Largest memory of this process, and beyond `COMPILER` of those that it waited for."""
+        """Largest memory of this process, and of others beyond `COMPILER` or this one's, which they begin with."""
         own, others = (resource.getrusage(x).ru_maxrss for x in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        return 1024 * own + max(0, 1024 * others - COMPILER)
+        return 1024 * own + max(0, 1024 * others - max(COMPILER, 1024 * own))
 
     @staticmethod
     def _time() -> float:

@@ -24,18 +24,26 @@ def text(world="", rest=""):
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        (text(BODY * 4001), "more than 4000 <body>, copies counted"),
-        (text(BODY, "<keyframe>" + "<key/>" * 20_001 + "</keyframe>"), "more than 20000 <key>"),
+        (text(BODY * 3001), "more than 3000 <body>, copies counted"),
+        (text(BODY, "<keyframe>" + "<key/>" * 10_001 + "</keyframe>"), "more than 10000 <key>"),
         (text(BODY * 2000, "<keyframe>" + "<key/>" * 2000 + "</keyframe>"), "2000 keyframes of 2000 bodies"),
-        (text(f"<replicate name='>' count='70'><replicate count='70'>{BODY}</replicate></replicate>"), "4000 <body>"),
+        (text(f"<replicate name='>' count='70'><replicate count='70'>{BODY}</replicate></replicate>"), "3000 <body>"),
         (text("<replicate count='2000000000'/><replicate count='2000000000'></replicate>"), "more than 20000 copies"),
-        (text("<flexcomp name='f' type='grid' count='500 500 500' spacing='1 1 1'/>"), "4000 <body>"),
+        (text("<flexcomp name='f' type='grid' count='500 500 500' spacing='1 1 1'/>"), "3000 <body>"),
         (text(BODY, "<asset><hfield name='h' nrow='30000' ncol='9000'/></asset>"), "nrow '30000' and ncol '9000'"),
         (text(BODY, "<asset><texture width='50000' height='5000'/></asset>"), "width '50000' and height '5000'"),
-        (text(BODY, "<size nkey='2000000000'/>"), "more than 20000 <key>"),
+        (text(BODY, "<asset>" + "<texture type='2d' width='4000' height='2000'/>" * 3 + "</asset>"), "beside those"),
+        (text("<camera resolution='10000 9000'/>"), "resolution '10000 9000'"),
+        (text(BODY, "<size nkey='2000000000'/>"), "more than 10000 <key>"),
+        (text("<body><freejoint/></body>" * 1200), "more than 6000 <joint>"),
+        (text("<body><joint type='ball'/></body>" * 2200), "more than 6000 <joint>"),
+        ("<mujoco>" + "".join(f"<t{k}/>" for k in range(100_001)), "more than 100000 elements"),
+        (text(BODY, "<sensor><user dim='1999999999'/></sensor>"), "<user> with dim '1999999999'"),
+        (text(BODY, "<asset><mesh name='m' builtin='supertorus' params='20000 .1'/></asset>"), "params '20000 .1'"),
+        (text("<geom " + "a='b' " * 9000 + "/>"), "<geom> with thousands of attributes"),
         (text(BODY, "<size nuser_geom='1000000'/>"), "nuser_geom '1000000'"),
         (text(BODY, "<custom><numeric name='n' size='1999999999'/></custom>"), "size '1999999999'"),
-        ("<mujoco><!--" + "<geom/>" * 10 + "-->" + "<geom/>" * 20_001, "more than 20000 <geom>"),
+        ("<mujoco><!--" + "<geom/>" * 10 + "-->" + "<geom/>" * 10_001, "more than 10000 <geom>"),
         ("<mujoco>" + " " * 2**24, "a text of 16777224 characters"),
     ],
 )
@@ -46,12 +54,12 @@ def test_too_much(uncompiled, what, words):
 
 def test_too_much_in_other_files(uncompiled, tmp_path):
     """Included as often as the place is copied; attached as often as something is."""
-    (tmp_path / "inner.xml").write_text(f"<mujoco>{BODY * 500}<include file='inner.xml'/></mujoco>")
+    (tmp_path / "inner.xml").write_text(f"<mujoco>{BODY * 400}<include file='inner.xml'/></mujoco>")
     included = "<replicate count='9'><include file='inner.xml'/></replicate>"
     attached = "<attach model='m'/>" * 9, f"<asset><model name='m' file='{tmp_path}/inner.xml'/></asset>"
     for what in (text(included), text(*attached)):
         (tmp_path / "outer.xml").write_text(what)
-        with pytest.raises(DescriptionError, match="more than 4000 <body>"):
+        with pytest.raises(DescriptionError, match="more than 3000 <body>"):
             Model.from_mjcf(tmp_path / "outer.xml")
 
 

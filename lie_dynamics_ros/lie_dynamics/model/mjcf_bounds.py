@@ -14,19 +14,25 @@ from ..texts import quoted
 
 #: Largest text or file of XML that is read, and largest other file that it may name [bytes].
 MAX_SIZE, MAX_ASSET = 2**24, 2**28
-#: Elements of a name that are compiled, copies counted, and of names that are not here.
-MOST, OTHERS = {"body": 4_000, "joint": 6_000, "freejoint": 4_000, "default": 5_000}, 20_000
-#: Numbers of an attribute, or of the two of a picture, that say how much is made.
-LARGEST = {"numeric size": 10**6, "texture width height": 2**24, "hfield nrow ncol": 2**24}
+#: Elements of a name that are compiled, copies counted, of names that are not here, and of all; a ball is 3 joints.
+MOST, OTHERS, ALL = {"body": 3_000, "joint": 6_000, "default": 5_000, "replicate": 20_000}, 10_000, 100_000
+#: Product of the numbers of an attribute that say how much is made.
+LARGEST = {"numeric size": 10**6, "camera resolution": 2**24, "user dim": 10**4}
+#: Pixels of all pictures that are made, and for how many of them one of a picture stands: six sides, heights in full.
+PIXELS, PICTURES = 2**24, {"texture": ("width", "height", 6), "hfield": ("nrow", "ncol", 8)}
+#: Numbers of a mesh that is made.
+RESOLUTION = 500
 #: Numbers of all keyframes, about, and of what users may add to each element.
 KEY_NUMBERS, USER_NUMBERS = 2 * 10**7, 1000
 #: Files of XML that one may include or attach, those in them among them; folders that files are looked for in.
 FILES, FOLDERS = 100, 10
 
-_TAG = re.compile(r"""<!--.*?(?:-->|\Z)|<(/?)([A-Za-z_]\w*)((?:[^<>"']+|"[^"]*"|'[^']*')*)""", re.DOTALL)
+_TAG = re.compile(r"""<!--.*?(?:-->|\Z)|<(/?)([A-Za-z_]\w*)((?:[^<>"']+|"[^"]*"|'[^']*'){0,4000})""", re.DOTALL)
+_ENDS = {"", "<", ">"}
 _ATTRIBUTE = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_LOOKED_AT = {"replicate", "include", "model", "flexcomp", "composite", "size", "compiler"}
-_LOOKED_AT |= {key.partition(" ")[0] for key in LARGEST}
+_MANY = re.compile(r"""\btype\s*=\s*["'](ball|free)\b""")
+_LOOKED_AT = {"mesh", "replicate", "include", "model", "flexcomp", "composite", "size", "compiler"}
+_LOOKED_AT |= {key.partition(" ")[0] for key in LARGEST} | set(PICTURES)
 
 
 class MjcfBounds:
@@ -51,11 +57,11 @@ class MjcfBounds:
 
     def __init__(self, text: str, folder: Path) -> None:
         if len(text) > MAX_SIZE:
-            raise _refusal(f"a text of {len(text)} characters, over {MAX_SIZE},")
+            raise _refusal(f"a text of {len(text)} characters, more than {MAX_SIZE}")
         self.files: set[str] = set()
         self._folder, self._dirs = folder, {""}
         self.included: dict[str, bytes] = {}
-        self.is_mended = False
+        self.is_mended, self._pixels = False, 0
         self.text = self._mended(text)
         made = self._count(self.text, 1)
         if made["key"] * made["body"] * 13 > KEY_NUMBERS:
@@ -68,9 +74,11 @@ class MjcfBounds:
         """Return how many elements of each name there are, each as often as it is copied."""
         made: Counter[str] = Counter()
         attached: Counter[str] = Counter()
-        around = [copies]
+        around, number = [copies], 0
         for found in _TAG.finditer(text):
             closing, tag, inside = found.groups()
+            if tag is not None and text[found.end() : found.end() + 1] not in _ENDS:
+                raise _refusal(f"<{tag}> with thousands of attributes, or a quote that does not end")
             if closing:
                 if tag == "replicate" and len(around) > 1:
                     around.pop()
@@ -78,6 +86,13 @@ class MjcfBounds:
             if tag is None:
                 continue
             made[tag] += around[-1]
+            number += 1
+            if number > ALL:
+                raise _refusal(f"more than {ALL} elements")
+            if tag == "freejoint":
+                made["joint"] += 6 * around[-1]
+            elif tag == "joint" and (kind := _MANY.search(inside)):
+                made["joint"] += (2 if kind[1] == "ball" else 5) * around[-1]
             if tag not in _LOOKED_AT and "file" not in inside:
                 if made[tag] > OTHERS or made[tag] > MOST.get(tag, OTHERS):
                     self._judge(made)
@@ -126,16 +141,23 @@ class MjcfBounds:
     def _judge(self, made: Counter[str]) -> None:
         for tag, count in made.items():
             if count > (most := MOST.get(tag, OTHERS)):
-                copied = "" if tag == "replicate" else f" <{tag}>, copies counted,"
-                what = f"<replicate> that makes more than {most} copies" if not copied else f"more than {most}{copied}"
-                raise _refusal(what)
+                what = f"more than {most} <{tag}>, copies counted"
+                raise _refusal(f"<replicate> that makes more than {most} copies" if tag == "replicate" else what)
 
     def _judge_numbers(self, tag: str, told: dict[str, str], made: Counter[str]) -> None:
         for key, most in LARGEST.items():
-            name, *fields = key.split(" ")
-            if name == tag and _product(" ".join(told.get(field, "1") for field in fields)) > most:
-                values = " and ".join(f"{field} {quoted(told[field])}" for field in fields if field in told)
-                raise _refusal(f"<{tag}> with {values}")
+            name, field = key.split(" ")
+            if name == tag and _product(told.get(field, "")) > most:
+                raise _refusal(f"<{tag}> with {field} {quoted(told[field])}")
+        if tag in PICTURES:
+            height, width, weight = PICTURES[tag]
+            size = _product(f"{told.get(height, '0')} {told.get(width, '0')}")
+            self._pixels += size * (1 if told.get("type") == "2d" else weight)
+            if self._pixels > PIXELS:
+                values = f"{height} {quoted(told.get(height, ''))} and {width} {quoted(told.get(width, ''))}"
+                raise _refusal(f"<{tag}> with {values}, beside those before it")
+        if tag == "mesh" and any(_number(part) > RESOLUTION for part in told.get("params", "").split()[:100]):
+            raise _refusal(f"<mesh> with params {quoted(told['params'])}")
         if tag == "size":
             made["key"] += _number(told.get("nkey", "0"))
             for name, value in told.items():
