@@ -295,6 +295,39 @@ def test_rate_of_force():
     assert path.cost >= free.cost * (1.0 - 1e-9)
 
 
+def test_rates_of_forces_of_an_arm():
+    """Smaller ones than the free motion has, at its ends too."""
+    start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
+    model, t = panda(), np.linspace(0.0, float(T), 4001)
+
+    def rates(path):
+        return np.abs(np.diff(path.at(t)[3], axis=0)).max(axis=0) / t[1]
+
+    options = {"limits": model.limits, "tolerance": 1e-3, "max_modes": 8}
+    most = np.full(7, 0.7 * rates(optimal_motion(model, start, goal, float(T), **options)).max())
+    path = optimal_motion(model, start, goal, float(T), effort_rate=most, **options)
+    assert path.converged and path.excess < 1e-6
+    assert (rates(path) < 1.02 * most).all()  # of quotients over longer steps they are kept
+    require_kept(model, path, model.limits)
+
+
+def test_a_coarser_motion_is_kept(monkeypatch):
+    """Where a search among more modes ends early, the motion of fewer that is optimal is the result."""
+    model = cart()
+    limits = replace(model.limits, effort=np.array([11.0]))
+    options = {"limits": limits, "tolerance": 1e-9, "max_modes": 16}
+    finer = torque_optimal_motion(model, [0.0], [1.0], 1.0, **options)
+
+    def ended(problem, *args, **options):
+        found = solve(problem, *args, **options)
+        return replace(found, reason="iterations") if problem.count > 8 else found
+
+    monkeypatch.setattr(searched, "solve", ended)
+    path = torque_optimal_motion(model, [0.0], [1.0], 1.0, **options)
+    assert (path.modes, finer.modes) == (8, 16)
+    assert path.converged and path.cost > finer.cost
+
+
 def test_waypoints_are_a_spline():
     """Least acceleration through points is the cubic spline with clamped ends."""
     from scipy.interpolate import CubicSpline

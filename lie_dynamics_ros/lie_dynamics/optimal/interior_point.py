@@ -22,8 +22,8 @@ from .problem import MotionProblem, Point
 _ITERATIONS = 300
 #: Changes of the margin in the end.
 _ROUNDS = 6
-#: Shortest step and least missing room that are nothing, and how many such steps in a row end the search.
-_IDLE, _PATIENCE = 1e-2, 25
+#: Shortest step that is nothing where so much room is missing, and how many such steps in a row end the search.
+_IDLE, _MISSED, _PATIENCE = 1e-2, 1e-4, 25
 #: So many steps in a row that limits cut so short raise the barrier to this again, so often at most.
 _SHORT, _CRAWL, _RECENTRED, _LIFTS = 0.1, 8, 1e-2, 3
 #: Barrier at first, in units of the cost: motions keep far from limits.
@@ -108,7 +108,7 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
                     reason = "optimal"
                     break
                 rounds += 1
-                margin = np.maximum(margin, 1.2 * problem.loss_between(point, True))
+                margin = np.maximum(margin, (1.0 + 0.2 * rounds) * problem.loss_between(point, True))
                 room = point.room - margin
                 mu, s, z = _recentred(room, weight, last)
                 continue
@@ -133,14 +133,18 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
             penalty = min(max(_PENALTY, 0.5 * penalty, 2.0 * (down + decrement) / lacking), _DEAREST)
         expected = max(penalty * lacking - down, 0.0)
         merit = _merit(point.cost + point.penalty, s, room, mu, weight, penalty)
-        idle = idle + 1 if a < _IDLE and missing > _IDLE else 0
+        idle = idle + 1 if a < _IDLE and missing > _MISSED else 0
         if idle > _PATIENCE:
             reason = "stalled"
             break
         crawled = crawled + 1 if a < _SHORT else 0
-        if crawled > _CRAWL and mu * total < _RECENTRED and lifts < _LIFTS:  # in a corner: away from the limits
+        corner = crawled > _CRAWL and mu * total < _RECENTRED
+        if lifts < _LIFTS and (corner or idle == _CRAWL):  # away from the limits
+            if idle == _CRAWL:  # the margin may be that of a motion far from this one
+                margin = problem.loss_between(point, True)
+                room = point.room - margin
             crawled, lifts = 0, lifts + 1
-            mu, s, z = _recentred(room, weight, last)
+            mu, s, z = _recentred(room, weight, max(mu, last))
             continue
         for _ in range(30):
             trial = _at(problem, point.variables + a * step)

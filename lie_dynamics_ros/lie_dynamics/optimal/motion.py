@@ -459,17 +459,20 @@ def _refined(search: _Search, max_modes: int) -> OptimalMotion:
     """Return the motion found with so many modes that more are predicted to gain less than the tolerance."""
     history: list[tuple[int, float]] = []
     problem, variables, _, tolerance, anew = search
-    warm = False
+    warm, coarser = False, None
     while True:
         magnitude = max(problem.at(variables).magnitude, 1e-12)
         small = 0.1 * tolerance * min(magnitude, 1.0)
         drawn = from_drawn(problem, variables, small) if anew and not history else None
-        if drawn is not None and problem.excess(drawn.point) <= _FEASIBLE:
+        if drawn is not None and drawn.reason == "optimal" and problem.excess(drawn.point) <= _FEASIBLE:
             found = drawn
         else:
             found = solve(problem, variables, small=small, barrier=CENTRAL if warm else FIRST)
             if found.limited and not history:
-                found = _better(problem, found, from_without(problem, variables, small))
+                for other in (drawn, from_without(problem, variables, small)):
+                    found = _better(problem, found, other)
+        if coarser is not None and (found.reason != "optimal" or problem.excess(found.point) > _FEASIBLE):
+            return _finish(search, *coarser)  # of fewer modes, but optimal and within the limits
         point = found.point
         _finite(point.cost)
         history.append((problem.count, point.cost * problem.unit))
@@ -485,6 +488,8 @@ def _refined(search: _Search, max_modes: int) -> OptimalMotion:
             residual = refinement = 0.0
         if refinement <= tolerance or finer.count > max_modes:
             return _finish(search, problem, found, tuple(history), residual, refinement)
+        if found.reason == "optimal" and problem.excess(point) <= _FEASIBLE:
+            coarser = problem, found, tuple(history), residual, refinement
         if found.limited:
             variables = finer.variables(*problem.coefficients(found.central.variables))
         problem, warm = finer, found.limited

@@ -210,7 +210,7 @@ class MotionProblem:
             if kind == "effort_rate":
                 value = values["effort"].reshape(k, _BETWEEN + 1, -1)
                 step = T * np.diff(self.between, axis=1)[..., None]
-                cell = -bound.excess(np.diff(value, axis=1) / step).min(axis=2)
+                cell = (-bound.excess(np.diff(value, axis=1) / step)).min(axis=2)
                 around = np.minimum(cell[:, 1:], cell[:, :-1])  # each rate lies between two points
             else:
                 room = (-bound.excess(values[name])).reshape(2, k, _BETWEEN + 1, -1)
