@@ -34,31 +34,26 @@ ROTOR = 1e-3
 
 Above the resonance of a gear it is all that feedback moves.
 """
-LEAST_HEAVY_ROTOR, HEAVY_ROTOR = 0.003, 0.01
-"""Rotors that come to rest in time where the model gives none, besides its inertia: with late efforts, else."""
-QUICK_LOOP = 6e-3
-"""Delay of efforts up to which the second counts; with longer ones less [s]."""
+LEAST_ROTOR = 2e-3
+"""Rotors for which the quick damping of a stop is chosen where the model gives none, over the effort limit."""
 DRIVE_LAG = 0.003
 """Lag of drives for which the damping of stops leaves room [s]."""
-STOP_SHARE = 0.5
-"""Damping of a stop, over that which damps a lone inertia critically with a delayed effort."""
-STOP_SLOW = 16.0
-"""Damping of slow motions in a stop, over the inertia [1/s]; a low-pass keeps it from fast ones."""
-STOP_FILTER = 60.0
-"""Largest rate of that low-pass [1/s]."""
-STOP_LEAST_FILTER = 12.0
-"""Smallest rate of that low-pass; slower ones let the arm sway [1/s]."""
-STOP_PASSES = 4.0
-"""By how much more it lets pass than a rotor bears that is as light, and as late, as is assumed; for those given 1.
-
-More than 1 as rotors and lags are seldom the worst; the watch for oscillations ends what that is too much for.
-"""
+STOP_SHARE = 0.28
+"""Damping of a stop, over that which stops a lone inertia within the delay of efforts."""
+STOP_SLOW = 13.0
+"""Damping of slow motions in a stop, over the inertia [1/s]; two low-passes in a row keep it from fast ones."""
+STOP_LOOSE, STOP_LOOSE_GIVEN = 0.1, 0.03
+"""The same besides, over the effort limit, for what is not known; and where rotors are given [s/rad]."""
+STOP_FILTER = 50.0
+"""Rate of both low-passes [1/s]."""
 LIMP_PLAN, LIMP_SMOOTH = 0.2, 0.25
 """Parts that are left of the rates of plans and of `StopGains.smooth` where a stop has let go."""
-LEAST_SLOW, LEAST_FILTER, LIMP_FACTOR = 0.35, 0.25, 0.1
-"""Factors below which damping of slow motions and the low-pass are not lowered, but all is below the last."""
-STOP_SPRING, SPRING_ROOM = 11.0, 3.0
-"""Stiffness of a stop over its damping [1/s], and the least factor by which that is slower than the low-pass."""
+LEAST_QUICK, LEAST_SLOW, LEAST_FILTER, LIMP_FACTOR = 0.25, 0.5, 0.75, 0.1
+"""Factors below which D, S and low-passes are not lowered, but all is below the last."""
+STOP_SPRING, SPRING_ROOM, SPRING_PART = 6.0, 8.0, 0.9
+"""Largest stiffness of a stop over its damping [1/s]; over the low-passes' rate, as divisor; and over all damping."""
+STOP_HOLD, HOLD_PART = 0.3, 0.07
+"""Stiffness besides, over the effort limit, as gravity of a load takes some [1/rad]; over all damping squared."""
 GUIDE_BRAKE = 40.0
 """Largest rate at which joints that are guided by hand are slowed down before their limits [1/s]."""
 STOP_HASTE = 4.0
@@ -77,7 +72,7 @@ CAP_SHARE = 0.9
 
 @dataclass(frozen=True)
 class StopGains:
-    """Gains of stops: a damper D, and one behind a low-pass with a spring, S = slow M + loose, both limited by M.
+    """Gains of stops: a damper D, and S = slow M + loose behind two low-passes, both limited by M.
 
     Attributes
     ----------
@@ -91,12 +86,10 @@ class StopGains:
         Rates that D and that part are slower than [1/s].
     slow : float
         [1/s].
+    hold : ndarray, shape (n,)
+        Stiffness besides that which goes with D and S [N m/rad, N/m].
     filter : float
-        Largest rate of the low-pass [1/s].
-    least : float
-        Its least.
-    passes : ndarray, shape (n,)
-        How much of S passes it, over what D makes up for.
+        Rate of both low-passes [1/s].
     smooth : float
         Rate of the low-pass of errors, behind which dynamics are compensated and plans begin [1/s].
     """
@@ -109,54 +102,49 @@ class StopGains:
     slow: float
     loose: Array
     slow_cap: float
-    filter: float
-    least: float
-    passes: Array
+    hold: Array
+    filter: float = STOP_FILTER
     smooth: float = 40.0
 
     def lowered(self, factor: float) -> StopGains:
         """Return gains of which fast motions feel that part: slow ones are damped and held on, else nothing rests."""
         f, limp = factor, min(1.0, factor / LIMP_FACTOR)
-        slow, least = max(f, LEAST_SLOW) * limp, max(f, LEAST_FILTER)
+        quick, slow = max(f, LEAST_QUICK) * limp, max(f, LEAST_SLOW) * limp
         plan = self.plan * max(limp, LIMP_PLAN)
         return replace(
             self, plan=plan, fastest=max(plan, f * self.fastest), smooth=max(limp, LIMP_SMOOTH) * self.smooth,
-            direct=f * self.direct, cap=f * self.cap, slow=slow * self.slow, loose=slow * self.loose,
-            slow_cap=slow * self.slow_cap, filter=max(f**2, LEAST_FILTER) * self.filter, least=least * self.least,
+            direct=quick * self.direct, cap=quick * self.cap, slow=slow * self.slow, loose=slow * self.loose,
+            slow_cap=slow * self.slow_cap, hold=slow**2 * self.hold,
+            filter=max(math.sqrt(f), LEAST_FILTER) * self.filter,
         )  # fmt: skip
 
     def quiet(self, rate: float) -> StopGains:
         """Return gains that take no more than about ``rate`` of a velocity per time [1/s]."""
-        part = rate / 3.0
-        if part >= self.cap:
-            return self
-        cap, slow_cap, slow = min(self.cap, part), min(self.slow_cap, part), min(self.slow, part)
+        cap, slow_cap, slow = min(self.cap, 0.4 * rate), min(self.slow_cap, 0.6 * rate), min(self.slow, 0.6 * rate)
         return replace(self, cap=cap, slow_cap=slow_cap, slow=slow)
-
-    def rates(self, mass: Array, part: Array | float) -> Array:
-        """Return how fast the low-pass of each joint is (n,) where M is ``mass``, and a part of D is used [1/s]."""
-        m = np.diagonal(mass)
-        direct = self.direct * self.cap * m / (self.direct + self.cap * m)
-        slow = self.slow * m + self.loose * self.slow_cap * m / (self.loose + self.slow_cap * m)
-        return np.clip(self.passes * part * direct / (slow * self.time), min(self.least, self.filter), self.filter)
 
     def total(self, inertia: Array) -> Array:
         """Return the rate of all damping of each joint (n,) of such an inertia (n,) [1/s]."""
         direct, loose = self.direct / inertia, self.loose / inertia
         return direct * self.cap / (direct + self.cap) + self.slow + loose * self.slow_cap / (loose + self.slow_cap)
 
-    def spring(self, rates: Array) -> Array:
-        """Return the stiffness over the damping (n,) with low-passes of these rates (n,) [1/s]."""
-        return np.minimum(STOP_SPRING, rates / SPRING_ROOM)
+    def spring(self, inertia: Array) -> Array:
+        """Return the stiffness over the damping (n,) of joints of such an inertia (n,) [1/s]."""
+        return np.minimum(min(STOP_SPRING, self.filter / SPRING_ROOM), SPRING_PART * self.total(inertia))
+
+    @property
+    def hold_cap(self) -> float:
+        """What the stiffness besides is less than, over the inertia [1/s^2]."""
+        return HOLD_PART * (self.slow + self.cap + self.slow_cap) ** 2
 
     def slow_matrix(self, mass: Array) -> Array:
         """Return S (n, n)."""
         return self.slow * mass + limited_damping_matrix(mass, self.loose, self.slow_cap)
 
-    def force(self, mass: Array, rate: Array, pull: Array) -> Array:
-        """Return D rate + S pull (n,), for errors of velocities and what the low-pass and the spring make of them."""
-        slow = self.slow * (mass @ pull) + limited_damping(mass, self.loose, self.slow_cap, pull)
-        return limited_damping(mass, self.direct, self.cap, rate) + slow
+    def force(self, mass: Array, rate: Array, slow: Array) -> Array:
+        """Return D rate + S slow (n,), for errors of velocities, as they are and behind the low-passes."""
+        force = self.slow * (mass @ slow) + limited_damping(mass, self.loose, self.slow_cap, slow)
+        return limited_damping(mass, self.direct, self.cap, rate) + force
 
 
 @dataclass(frozen=True)
@@ -337,19 +325,16 @@ def make_stop_gains(
     """
     time = period * (max(1.0, delay) + 0.5) + DRIVE_LAG - (0.0 if pole is None else 2.0 * period / math.log(pole))
     known = told > 0.0
-    heavy = max(LEAST_HEAVY_ROTOR, HEAVY_ROTOR * min(1.0, (QUICK_LOOP / time) ** 2))
     return StopGains(
         plan=STOP_RATE,
         fastest=max(STOP_RATE, min(STOP_HASTE * STOP_RATE, fastest)),
         time=time,
-        direct=STOP_SHARE * np.where(known, told, ROTOR * limit) / time,
+        direct=STOP_SHARE * np.where(known, told, LEAST_ROTOR * limit) / time,
         cap=0.9 / time,
         slow=STOP_SLOW,
-        loose=np.where(known, 0.0, STOP_SLOW * heavy * limit),
-        slow_cap=0.5 / time,
-        filter=STOP_FILTER,
-        least=STOP_LEAST_FILTER,
-        passes=np.where(known, 1.0, STOP_PASSES),
+        loose=np.where(known, STOP_LOOSE_GIVEN, STOP_LOOSE) * limit,
+        slow_cap=0.8 / time,
+        hold=STOP_HOLD * limit,
     )
 
 
@@ -408,9 +393,9 @@ def examine(
     lagging = None
     if stopping:
         Kd, slow = limited_damping_matrix(M, g.stop.direct, g.stop.cap), g.stop.slow_matrix(M)
-        rates = g.stop.rates(M, 1.0)
-        Kp, Ki, allowed = (Kd + slow) * g.stop.spring(rates), np.zeros_like(M), g.stop.cap
-        lagging = slow, -np.expm1(-rates * g.period)
+        Kp = (Kd + slow) * g.stop.spring(np.diagonal(M)) + limited_damping_matrix(M, g.stop.hold, g.stop.hold_cap)
+        Ki, allowed = np.zeros_like(M), g.stop.cap
+        lagging = slow, np.full(len(M), -math.expm1(-g.stop.filter * g.period))
     elif tool is not None:
         Kp, Kd, Ki = *tool, np.zeros_like(M)
         allowed = largest_damping(0.0, g.period, g.delay, g.pole)

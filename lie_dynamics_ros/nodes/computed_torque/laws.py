@@ -256,7 +256,7 @@ class Laws:
         """
         plan = wanted.motion
         mass = self._inertia(q) + np.diag(wanted.heavier)
-        damping = wanted.gains.force(mass, wanted.rate, wanted.pull) + wanted.offset
+        damping = wanted.gains.force(mass, wanted.rate, wanted.slow) + wanted.offset
         damping = damping + self.rotors * plan[2]
         force = inverse_dynamics(self.model, wanted.position, wanted.velocity, plan[2]) + damping
         law = LawEffort(force, qd, plan[2], force - inverse_dynamics(self.model, q, qd, plan[2]))

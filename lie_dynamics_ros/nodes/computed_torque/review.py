@@ -119,7 +119,9 @@ class AnswerReview:
             self._learn_drives(answer, before, period)
         if within(answer.velocity, p.robot.thrown) != 1 and not stop.swings(answer.velocity, p.robot.thrown):
             return  # efforts from limit to limit bring it back
-        moving = inverse_dynamics(p.dynamics, answer.position, answer.velocity, answer.ahead.acceleration)
+        rises = phase not in (STOPPING, STOPPED)
+        at = answer if rises else answer.ahead  # a stop compensates nothing that swings
+        moving = inverse_dynamics(p.dynamics, at.position, at.velocity, answer.ahead.acceleration)
         feedback = acting - moving
         if phase not in UNTIL_HOLD:
             friction, stays = answer.law.friction, feedback
@@ -127,7 +129,6 @@ class AnswerReview:
                 stays = stays - p.drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
             stop.move(*answer.desired[:2], answer.position, answer.velocity, period)
             stop.note(stays if friction is None else stays - friction, period)
-        rises = phase not in (STOPPING, STOPPED)
         noise = None if rises else p.state.stop_noise
         if rises and p.timing.filter_time and answer.mode == "computed_torque" and period > 0.0:
             rough = p.steps.steps * velocity_noise(p.timing.filter_time, laws.gains.usual)

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...core.robot_state import RobotState
 from ...lie_dynamics import LieDynamicsError
-from ...lie_dynamics.control import SoftLimits, StopPlan
+from ...lie_dynamics.control import SoftLimits, StopPlan, limited_damping
 from ...lie_dynamics.control.kernels.oscillation import MOVED, OFF, PLACE, smooth_state
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, mass_matrix
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
 from ...lie_dynamics.engine.compile import raise_if_rejected
-from .gains import StopGains
+from .gains import STOP_SPRING, StopGains
 from .sensor_noise import SensorNoise
 from .untold_inertia import HEAVIEST_UNTOLD, UntoldInertia
 
@@ -32,18 +32,20 @@ REMEMBERED = 0.1
 """Over which time the efforts of feedback before a stop count, that it goes on with [s]."""
 LARGEST_OFFSET = 0.5
 """The largest of them, over the effort limit."""
-QUIET = 5e-3
+QUIET = 0.012
 """Largest swing of the damper's efforts by noise of sensors, over the effort limit."""
-ROUGH, COARSE_FILTER = 0.01, 20.0
-"""And a step of a position those of the other damper, whose low-pass gets slower for that, but not than this [1/s]."""
 OFF_RATE = 40.0
 """Rate of the low-pass of errors of velocities before a stop [1/s]."""
 OUTDATED = 2.0
 """Period, over the time of that low-pass, from which on states are taken unfiltered."""
 HIT = 0.05
 """Velocity, over its mean before a stop, below which a joint was stopped by a hit."""
+SLOWEST_FADING = 0.3
+"""Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
 CALM_SPEED = 3e-3
 """Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
+CALMS = 5.0
+"""Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
 MEAN_RATE = 10.0
 """Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
 DRIVEN = 0.3
@@ -62,6 +64,8 @@ class StopState:
         The way to rest; None where the next state begins one.
     begun : int
         When it began [ns].
+    lively : float
+        Half of the speed that joints surely had of late [rad/s, m/s].
     give_way : float
         How long the stop is to go on without a spring [s].
     gave_way : bool
@@ -70,24 +74,28 @@ class StopState:
         Whether the next plan is to brake at once, as efforts have reached their limits.
     mean : ndarray, shape (n,)
         Velocities behind a slow low-pass [rad/s, m/s].
-    slow, filter : ndarray, shape (n,)
-        Errors of velocities behind the low-pass, and its rates [1/s].
+    passed, slow : ndarray, shape (n,)
+        Errors of velocities behind the first low-pass, and behind both [rad/s, m/s].
     offset : ndarray, shape (n,)
-        What feedback exerted before the stop, which goes on [N m, N].
+        What feedback exerted before the stop, and the spring since: gains that change do not change it [N m, N].
     fast : ndarray, shape (n,)
         Largest speeds so far [rad/s, m/s].
     mass : ndarray, shape (n, n)
         Mass matrix at the last state that has one [kg m^2, kg].
+    error : ndarray, shape (n,), or None
+        By which the plan was away from the joints; None where it is to begin anew [rad, m].
     """
 
     mean: Array
+    passed: Array
     slow: Array
-    filter: Array
     offset: Array
     fast: Array
     mass: Array
+    error: Array | None = None
     plan: StopPlan | None = None
     begun: int = 0
+    lively: float = 0.0
     late: bool = False
     give_way: float = 0.0
     gave_way: bool = False
@@ -100,8 +108,8 @@ class StopMotion(NamedTuple):
     ----------
     motion : tuple of ndarray
         Position, velocity, acceleration (n,) [rad, m, and per s, s^2].
-    rate, pull : ndarray
-        Error of the velocity, and that behind the low-pass, both with a part of that of the position [rad/s, m/s].
+    rate, slow : ndarray
+        Error of the velocity, and that behind the low-passes [rad/s, m/s].
     position, velocity : ndarray
         At which the dynamics are compensated: those of the state without what oscillates [rad, m and per s].
     offset : ndarray
@@ -122,7 +130,7 @@ class StopMotion(NamedTuple):
 
     motion: tuple[Array, Array, Array]
     rate: Array
-    pull: Array
+    slow: Array
     position: Array
     velocity: Array
     offset: Array
@@ -157,8 +165,8 @@ class Stop:
         self._borne = self._zero  # mean effort of feedback of late
         self._states = 0  # of which there are, in the mean errors; and positions and velocities without these:
         self._smooth, self._part = np.zeros((4, len(limit))), np.zeros(1)
-        self._largest, self._quiet = LARGEST_OFFSET * limit, QUIET * scale
-        self._rough, self._heaviest = ROUGH * scale, HEAVIEST_UNTOLD * scale
+        self._largest, self._most, self._quiet = LARGEST_OFFSET * limit, limit, QUIET * scale
+        self._heaviest, self._calm_speed = HEAVIEST_UNTOLD * scale, CALM_SPEED
         self._light = np.diag(1e-3 * scale)
         self.inertia = UntoldInertia(scale)
         self.reversal = Reversal(limit, fastest)
@@ -203,7 +211,7 @@ class Stop:
         offset = np.clip(self._borne, -self._largest, self._largest) if goes_on and not gives_way else zero
         giving = GIVING_WAY if gives_way else 0.0
         moved, off = self._smooth[MOVED].copy(), self._smooth[OFF].copy()
-        self.state = StopState(moved, off, zero, offset, zero, self._light, give_way=giving, gave_way=gives_way)
+        self.state = StopState(moved, off, off, offset, zero, self._light, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -246,8 +254,9 @@ class Stop:
                     hit = (np.abs(moved) > self._moving) & (np.abs(slower) < HIT * np.abs(moved))
                     x, v = np.where(hit | lost, q, place), np.where(hit, slower, moved)
                 braking = None if s.plan is None and not s.late else -hurry * v
-                s.slow = s.slow - self._smooth[OFF]
+                s.passed, s.slow = s.passed - self._smooth[OFF], s.slow - self._smooth[OFF]
                 self._smooth[: OFF + 1] = 0.0  # which are in the plan now
+                s.error = None
                 s.plan = StopPlan(x, v, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
                 s.begun, s.late = stamp, False
             motion = s.plan.at((stamp - s.begun) * 1e-9)
@@ -259,40 +268,43 @@ class Stop:
         self._steps.note(q)
         self.move(*motion[:2], q, qd, period, gains.smooth)
         swing, step = self.noise.swing(state, period)
-        usual, (gains, stiffness) = gains, self._quieter(gains, qd, period, swing, step)
+        gains = self._quieter(gains, qd, period, swing, step)
         part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
         with suppress(LieDynamicsError):  # else it is what it was
             s.mass = mass_matrix(dynamics, q)
-        rate, mass = motion[1] - qd, s.mass + np.diag(rotors)
-        known, filter = np.diagonal(mass), np.where(s.filter > 0.0, s.filter, gains.filter)
-        late = gains.time + 1.0 / filter
+        rate, mass, filter = motion[1] - qd, s.mass + np.diag(rotors), gains.filter
+        known, late = np.diagonal(mass), gains.time + 1.0 / filter
         calm = 0.5 * filter * step + np.sqrt(0.125 * filter * period) * swing * (not state.filter_time)
         error = motion[0] - q
-        rotors = rotors + dynamics.limits.armature
-        pulled = s.slow + gains.spring(filter) * error
-        most = np.maximum(self._heaviest - rotors, 0.0)
+        nearer, s.error = error - (error if s.error is None else s.error), error
+        most = np.maximum(self._heaviest - rotors - dynamics.limits.armature, 0.0)
         speed = np.abs(qd)
         driven = speed > np.maximum(self._driven, s.fast)  # faster and faster, perhaps by reversed efforts
         s.fast = np.maximum(s.fast, speed)
-        grows = free & (s.slow * pulled > 0.0) & ~driven
-        heavier = self.inertia.update(s.slow, grows, known, most, period, late, calm)
+        grows = free & (s.passed * (s.passed + STOP_SPRING * error) > 0.0) & ~driven
+        heavier = self.inertia.update(s.passed, grows, known, most, period, late, calm, SLOWEST_FADING * gains.slow)
+        share = -math.expm1(-filter * period)
+        s.passed = s.passed + share * (rate - s.passed)
+        s.slow = s.slow + share * (s.passed - s.slow)
+        if free and not gives_way:
+            coarse = 2.0 * self._calm_speed / np.maximum(step, 1e-9)
+            pull = np.minimum(gains.spring(known + heavier), coarse) * nearer
+            felt = mass + np.diag(heavier)
+            more = s.offset + gains.force(felt, pull, pull) + limited_damping(felt, gains.hold, gains.hold_cap, nearer)
+            s.offset = np.clip(more, -self._most, self._most)
+            if let_go is not None:
+                s.offset = np.where(let_go, 0.0, s.offset)
         slow = (gains.slow * (known + heavier) + gains.loose) * step
-        coarse = np.maximum(self._rough / np.maximum(slow, 1e-3 * self._rough), COARSE_FILTER)
-        rates = np.minimum(gains.rates(mass + np.diag(heavier), part), coarse)
-        s.filter = np.minimum(np.where(part < 1.0, np.maximum(rates, COARSE_FILTER), rates), gains.filter)
-        s.slow = s.slow - np.expm1(-s.filter * period) * (rate - s.slow)
-        inertia = known + heavier
-        pull = np.minimum(stiffness, usual.spring(s.filter) * usual.total(inertia)) / gains.total(inertia) * error
-        noise = part * gains.direct * swing + s.filter * slow
+        noise = part * gains.direct * swing + filter * slow
         return StopMotion(
-            motion, part * rate + pull, s.slow + pull, *self._smooth[PLACE:].copy(), s.offset, heavier, noise,
-            gives_way, let_go, found, gains,
+            motion, part * rate, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, noise, gives_way, let_go,
+            found, gains,
         )  # fmt: skip
 
     def _quieter(
         self, gains: StopGains, qd: Array, period: float, swing: Array | float, step: Array | float
-    ) -> tuple[StopGains, float]:
-        """Return gains, and the largest stiffness over the inertia [1/s^2], by which noise hardly moves joints at rest.
+    ) -> StopGains:
+        """Return gains by which noise hardly moves joints at rest.
 
         A damper of the rate l takes l s of the velocity for each step s of a position that a joint passes, and by white
         noise velocities get a standard deviation of sqrt(l h / 2) of that of the noise. Faster joints bear more.
@@ -301,13 +313,13 @@ class Stop:
         s.mean = s.mean - math.expm1(-MEAN_RATE * period) * (qd - s.mean)
         noise = 0.0 if np.any(step) else swing
         sure = np.abs(s.mean) - 0.7 * MEAN_RATE * step - np.sqrt(0.5 * MEAN_RATE * period) * noise
-        speed = max(CALM_SPEED, 0.5 * float(sure.max()))
+        s.lively = max(0.5 * float(sure.max()), s.lively * math.exp(-CALMS * period))  # gains are not to swing along
+        speed = self._calm_speed = max(CALM_SPEED, s.lively)
         coarse, rough = float(np.max(step)), float(np.max(noise))
-        rate = speed / max(coarse, 1e-9) if coarse else np.inf
+        rate = 2.0 * speed / max(coarse, 1e-9) if coarse else np.inf
         if rough > 0.0 and period > 0.0:
-            rate = min(rate, 2.0 / period * (2.0 * speed / rough) ** 2)
-        stiffness = (2.0 * speed / max(float(self._steps.found.max()), 1e-9)) ** 2
-        return gains.quiet(rate), stiffness
+            rate = min(rate, 3.0 / period * (2.0 * speed / rough) ** 2)
+        return gains.quiet(rate)
 
     def swings(self, velocity: Array, thrown: Array) -> bool:
         """Return whether joints that are faster than ``thrown`` (n,) go to and fro."""

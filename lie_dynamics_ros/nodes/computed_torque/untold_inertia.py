@@ -83,7 +83,7 @@ class UntoldInertia:
         zero = np.zeros(len(self._limit))
         self.state = InertiaState(zero, HEAVIEST_UNTOLD * self._limit, zero, zero, zero, zero, zero, zero)
 
-    def ease(self, shaking: Array) -> None:
+    def ease(self, shaking: Mask) -> None:
         """Take joints (n,), True for which oscillate, to be lighter from now on."""
         s = self.state
         s.most = np.where(shaking & (s.value > 0.0), EASED_PART * s.value, s.most)
@@ -91,7 +91,7 @@ class UntoldInertia:
 
     def update(
         self, error: Array, grows: Mask, known: Array, most: Array, period: float, late: Array | float,
-        calm: Array | float,
+        calm: Array | float, fading: float = ERROR_FADING,
     ) -> Array:
         """Return the inertia (n,) [kg m^2, kg].
 
@@ -111,6 +111,8 @@ class UntoldInertia:
             By which efforts act later than states [s].
         calm : ndarray, shape (n,)
             What noise of sensors adds to errors [rad/s, m/s].
+        fading : float
+            Rate at which errors fade where gains suffice [1/s].
         """
         s, size, turned = self.state, np.abs(error), np.sign(error) != self.state.sign
         slow = TURNS_WITHIN * late
@@ -126,7 +128,7 @@ class UntoldInertia:
         s.held = np.where(turned, 0.0, s.held + period)
         s.peak = np.where(turned, size, np.maximum(s.peak, size))
         s.sign = np.sign(error)
-        expected = s.expected * math.exp(-ERROR_FADING * period)
+        expected = s.expected * math.exp(-fading * period)
         stays = grows & (size > expected) & (s.held > slow) & (size > NO_ERROR + calm)
         s.expected = np.maximum(size, expected)
         s.most = np.minimum(s.most * math.exp(EASED_RISE * period), HEAVIEST_UNTOLD * self._limit)

@@ -12,6 +12,8 @@ from lie_dynamics_ros.core.robot_state import RobotState
 
 from ..mujoco_arm import MujocoArm
 
+LATER = 6
+"""Answers in which it is seen how a memory fades."""
 
 def linearised(arm: MujocoArm, q: np.ndarray, step: float = 1e-6) -> tuple[np.ndarray, np.ndarray]:
     """Return A (2n, 2n) and B (2n, n) of d/dt (dq, dqd) = A (dq, dqd) + B dtau at rest under gravity's efforts."""
@@ -83,15 +85,16 @@ def with_memory(
 ) -> np.ndarray:
     """Return the matrix of `sampled_loop` for a controller that remembers: dtau = K x + z, then z becomes F z + W x.
 
-    F (n, n) is what is `kept`, all by default. The matrix is on (x, z, the last efforts).
+    F is what is `kept`, all by default; z may be longer than dtau, its first numbers count. The matrix is on (x, z, the
+    last efforts).
     """
-    m, n = B.shape
-    big_A, big_B = np.zeros((m + n, m + n)), np.vstack([B, np.zeros((n, n))])
+    (m, n), k = B.shape, len(W)
+    big_A, big_B = np.zeros((m + k, m + k)), np.vstack([B, np.zeros((k, n))])
     big_A[:m, :m] = A
-    loop = sampled_loop(big_A, big_B, np.hstack([K, np.eye(n)]), period, delay)
-    loop[m : m + n, :m] += W
+    loop = sampled_loop(big_A, big_B, np.hstack([K, np.eye(n, k)]), period, delay)
+    loop[m : m + k, :m] += W
     if kept is not None:
-        loop[m : m + n, m : m + n] = kept
+        loop[m : m + k, m : m + k] = kept
     return loop
 
 
@@ -119,7 +122,10 @@ def read_gains(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5)
 
 
 def read_fading(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5) -> tuple[np.ndarray, ...]:
-    """Return K, W and F of `with_memory` of a core whose memory is empty now, and fades, as in a stop."""
+    """Return K, W and F of `with_memory` of a core whose memory is empty now, and fades, as in a stop.
+
+    What it answers to a state k periods later is y_k, and y_k+2 = a y_k+1 + b y_k, with a and b as seen in the answers.
+    """
     n, answers = len(q), []
 
     def ask(x: np.ndarray) -> np.ndarray:
@@ -129,10 +135,23 @@ def read_fading(core, stamp: int, period: int, q: np.ndarray, step: float = 1e-5
         return effort
 
     still = np.zeros(2 * n)
-    empty = ask(still)
-    for e in step * np.eye(2 * n):
-        answers.append([ask(x) - empty for x in (e, still, still)])
-    now, first, second = np.moveaxis(np.array(answers), 0, 2) / step
-    F = second @ np.linalg.pinv(first, rcond=1e-6)
-    left = np.hstack([np.zeros((n, 1)), F @ second[:, :-1]])  # of the perturbations before
-    return now - left, first - F @ left, F
+    empty, left = ask(still), np.zeros((2, n))  # what is left of the perturbations before, in the next two answers
+    fading = None
+    for e in step * np.eye(2 * n)[::-1]:  # velocities first: they are what is remembered
+        y = np.array([ask(x) - empty for x in (e, *[still] * LATER)])
+        if fading is None:
+            pairs = np.stack([y[2:-1].ravel(), y[1:-2].ravel()], axis=1)
+            fading = np.linalg.lstsq(pairs, y[3:].ravel(), rcond=None)[0]
+            assert np.abs(pairs @ fading - y[3:].ravel()).max() < 1e-3 * np.abs(y[1:]).max()
+        for k in range(len(y)):
+            y[k] -= left[0]
+            left = np.array([left[1], fading @ left[::-1]])
+        answers.append(y[:3] / step)
+        after = [y[-2], y[-1]]
+        for _ in range(2):
+            after.append(fading @ after[:-3:-1])
+        left = left + after[2:]
+    now, first, second = np.moveaxis(np.array(answers[::-1]), 0, 2)
+    a, b = fading
+    one, none = np.eye(n), np.zeros((n, n))
+    return now, np.vstack([first, second - a * first]), np.block([[a * one, one], [b * one, none]])

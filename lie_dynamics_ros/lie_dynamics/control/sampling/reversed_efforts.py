@@ -20,7 +20,7 @@ LATEST = 2
 """Longest delay of efforts [periods]; halves of them, too."""
 FAST = 0.5
 """Least speed of a joint that is tested, over its limit."""
-SHARES = (-1.4, -0.4)
+SHARES = (-2.0, -0.4)
 """Motion of a reversed joint over that by its efforts: less with the inertia of its drive, which few models have."""
 UNLIKE = 0.05
 """Largest part of the motion's variance that those efforts leave unexplained."""

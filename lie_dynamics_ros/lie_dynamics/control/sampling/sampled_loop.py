@@ -39,7 +39,8 @@ def sampled_loop(
     pole : float, optional
         `velocity_pole` of the filter that finds velocities in positions; none where they are measured.
     lagging : tuple of array-like, shape (n, n) and (n,), optional
-        Damping besides, of velocities behind a low-pass: its matrix, and what share of a change passes in a period.
+        Damping besides, of velocities behind two equal low-passes in a row: its matrix, and what share of a change
+        each lets pass in a period.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def sampled_loop(
     whole = math.floor(delay)
     part = delay - whole
     past = whole + (part > 0.0)
-    size = 2 + integrates + past + 2 * (pole is not None) + (lagging is not None)
+    size = 2 + integrates + past + 2 * (pole is not None) + 2 * (lagging is not None)
     loop = np.zeros((size, n, size, n))
     p, v, w, u = 0, 1, 2, 2 + integrates
     command = np.zeros((n, size, n))  # u_0, the acceleration commanded now
@@ -80,8 +81,10 @@ def sampled_loop(
     if lagging is not None:
         last, share = size - 1, np.diag(np.asarray(lagging[1], np.float64))
         seen = loop[u + past + 1] if pole is not None else np.eye(size * n)[v * n : (v + 1) * n].reshape(n, size, n)
-        loop[last] = np.einsum("ij,jkl->ikl", share, seen)
-        loop[last, :, last] += one - share
+        for stage in (last - 1, last):
+            loop[stage] = np.einsum("ij,jkl->ikl", share, seen)
+            loop[stage, :, stage] += one - share
+            seen = loop[stage]
         command -= np.einsum("ij,jkl->ikl", np.linalg.solve(M, np.asarray(lagging[0], np.float64)), loop[last])
     if integrates:
         command[:, w] = -np.linalg.solve(M, Ki)
