@@ -42,7 +42,7 @@ STOP_SHARE = 0.28
 """Damping of a stop, over that which stops a lone inertia within the delay of efforts."""
 STOP_SLOW = 13.0
 """Damping of slow motions in a stop, over the inertia [1/s]; two low-passes in a row keep it from fast ones."""
-STOP_LOOSE, STOP_LOOSE_GIVEN = 0.1, 0.03
+STOP_LOOSE, STOP_LOOSE_GIVEN = 0.1, 0.02
 """The same besides, over the effort limit, for what is not known; and where rotors are given [s/rad]."""
 STOP_FILTER = 50.0
 """Rate of both low-passes [1/s]."""
