@@ -29,8 +29,8 @@ CARRYING_USES = 8
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
-FAR_BEHIND, FAR_SLIDING = 0.003, 0.005
-"""Errors from which on mode computed_torque and the other modes that follow paths take the model for wrong [rad, m]."""
+FAR_BEHIND, FAR_SLIDING, FAR_CARRYING = 0.003, 0.005, 0.006
+"""Errors from which on modes computed_torque, passivity_based and adaptive take the model for wrong [rad, m]."""
 PASSING_OFF = 0.02
 """The same while former efforts pass over to those of another law [rad, m]."""
 RUN_AHEAD = 2e-3
@@ -100,6 +100,7 @@ class Laws:
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
         self._behind, self._nowhere = np.full(model.nv, FAR_SLIDING), np.full(model.nv, np.inf)
+        self._carried = np.full(model.nv, FAR_CARRYING)
         self._far = self._nowhere  # errors from which on the model of a joint is taken to be wrong in that mode
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
@@ -241,7 +242,8 @@ class Laws:
         drives = self.drives
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
-            damping = damping + drives.loosen(error, rate, period, M, self._off(self._behind))
+            far = self._off(self._carried if adaptive else self._behind)
+            damping = damping + drives.loosen(error, rate, period, M, far)
             damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:
