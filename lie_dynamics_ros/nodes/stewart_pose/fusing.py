@@ -283,8 +283,8 @@ class FusingCore(PoseCore):
     ----------
     latest : FusedPose or None
         The last estimate, good or not.
-    lost : str
-        What is wrong while nothing is published since the estimate was lost; else empty.
+    lost, awaits : str
+        What is wrong while nothing is published since the estimate was lost, and what is waited for; else empty.
     inertial : InertialReadings
         Those that wait for lengths.
     """
@@ -305,7 +305,7 @@ class FusingCore(PoseCore):
         self._names = (*legs, *(sensor.name for sensor in sensors))
         self._called = {f"leg {k + 1}": leg for k, leg in enumerate(legs)}  # else by the sensor's name
         self.inertial = InertialReadings()
-        self.lost = ""
+        self.lost = self.awaits = ""
         self.latest: FusedPose | None = None
         self._good: Array | None = None  # pose to begin again from
         self._gate = ReacquisitionGate(platform, _leg_noise(options))
@@ -316,7 +316,8 @@ class FusingCore(PoseCore):
     def forget(self) -> None:
         """Forget where the platform is: the next lengths are those of a pose near the start pose."""
         self.tracked = None
-        self.lost, self.latest, self._good = "", None, self.begins.pose
+        self.lost = self.awaits = ""
+        self.latest, self._good = None, self.begins.pose
         self._gate = ReacquisitionGate(self.platform, _leg_noise(self.options))
         self._forget_time()
 
@@ -474,7 +475,8 @@ class FusingCore(PoseCore):
             return level_pose(self.platform, lengths)
         tracked = self._tracker_at(self._good, known=False).update(lengths)
         if not tracked.valid:
-            raise MessageError(KINDS[tracked.status], self.describe(tracked))
+            remedy = " from the last good pose: ~/reset begins at the start pose" if self.lost else ""
+            raise MessageError(KINDS[tracked.status], self.describe(tracked) + remedy)
         return tracked.pose
 
     def awaited(self) -> list[str]:
@@ -501,13 +503,15 @@ class FusingCore(PoseCore):
                 if estimate.settled
                 else f"all legs agree for {estimate.readings.min()} of {BELIEVED_AFTER} readings",
             )
-        self.lost, self.tracked = "", fused
+        self.lost = self.awaits = ""
+        self.tracked = fused
         if estimate.settled and np.diagonal(fused.covariance)[:3].max() < HELD**2:
             self._good = fused.pose
         return FusedAnswer(state, self.times.since or state.stamp, fused, None)
 
     def _refused(self, state: LegState, fused: FusedPose, why: str) -> FusedAnswer:
         """Return an answer that is not to be published since the estimate was lost."""
+        self.awaits = why
         error = MessageError("lost", f"{self.lost}; now {why}")
         return FusedAnswer(state, self.times.since or state.stamp, fused, error)
 

@@ -209,7 +209,7 @@ def describe_fusion(core: FusingCore, names: Sequence[str], report: Report, acti
         for name, delay, s in delays
     )
     if active and core.lost:
-        report.add(diagnostics.ERROR, f"lost: {core.lost}")
+        report.add(diagnostics.ERROR, f"lost: {core.lost}" + (f"; now {core.awaits}" if core.awaits else ""))
     if active and faults:
         report.add(diagnostics.WARN, f"left out: {faults}")
 

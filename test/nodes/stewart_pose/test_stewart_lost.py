@@ -17,6 +17,8 @@ from lie_dynamics_ros.nodes.stewart_pose.core import StewartPoseOptions
 from lie_dynamics_ros.nodes.stewart_pose.fusing import FusingCore
 from lie_dynamics_ros.nodes.stewart_pose.fusion_options import FusionOptions
 from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
+from lie_dynamics_ros.nodes.stewart_pose.outputs import describe_fusion
+from lie_dynamics_ros.ros.outputs.diagnostics import Report
 
 VALUES = {setting.name: setting.default for setting in SETTINGS}
 MS = 1_000_000
@@ -108,6 +110,23 @@ def test_legs_that_all_go_wrong_at_once_come_back(rng):
     assert run.core.lost
     back = run.many(40)
     assert all(back[25:])
+
+
+def test_lengths_that_the_last_good_pose_does_not_lead_to_name_the_remedy(rng):
+    run = Run(rng)
+    run.many(60)
+    apart = lengths(HOME) * np.array([1.6, 1.0, 0.5, 1.6, 1.0, 0.5])
+    for _ in range(400):
+        answer = run.core.answer(LegState((run.k + 1) * MS, apart, None))
+        run.k += 1
+    report = Report()
+    describe_fusion(run.core, LEGS, report, True)
+    assert run.core.lost
+    for text in (str(answer.refusal), "; ".join(report.reasons)):
+        assert "~/reset" in text
+    run.core.start()
+    assert run.core.awaits == ""
+    assert all(run.many(40)[25:])
 
 
 @pytest.mark.parametrize("shift", [s for s in SHIFTS if abs(s) > 20 * MS])
