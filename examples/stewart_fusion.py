@@ -38,7 +38,7 @@ def main():
     rows = []
     for k in range(600):
         lengths = platform.leg_lengths(pose_at(k * DT)) + rng.normal(0, NOISE, 6)
-        fault = 2e-5 * (k - 199) if 200 <= k < 400 else 0.0  # leg 3 drifts by 20 um a sample
+        fault = 5e-5 * (k - 199) if 200 <= k < 400 else 0.0  # leg 3 drifts by 50 um a sample
         lengths[2] += fault
         fused = fusion.update(lengths, *inertial_readings(k * DT, rng), dt=DT)
         for name in fused.named:
