@@ -74,7 +74,7 @@ class AnswerReview:
             if timing.effort_delay.note(p.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
                 change = timing.find_lead(p.options, p.laws.gains)
                 if phase == FOLLOWING:
-                    p.clock.put_back(change)
+                    p.clock.put_back(_late(answer, p.robot.speed, change))
 
     def _learn_load(self, answer: ControllerAnswer) -> None:
         """Let mode adaptive learn from how the robot came to a state, after that was answered.
@@ -138,3 +138,14 @@ class AnswerReview:
             if factor < LEAST_FACTOR <= p.watch.factor:
                 stop.replan(late=True)  # it takes hold again
             p.lower_gains()
+
+
+def _late(answer: ControllerAnswer, speed: Array, change: int) -> int:
+    """Return by how much a robot is late on its motion, from nothing to the change of a delay that was found [ns].
+
+    Joints count by their speed limits; a robot that is not late, as feedback mended that, keeps its time.
+    """
+    moves = answer.desired.velocity / speed**2
+    square = float(moves @ answer.desired.velocity)
+    late = round(1e9 * float(moves @ answer.error) / square) if square > 0.0 else 0
+    return min(max(late, min(change, 0)), max(change, 0))
