@@ -32,6 +32,8 @@ PLANNING_TIME = 60.0
 _PLANNING = """
 import os, pickle, sys
 out = os.fdopen(os.dup(1), "wb")
+if hasattr(os, "SCHED_IDLE"):
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # states come first
 os.dup2(2, 1)  # what is printed is no answer
 from lie_dynamics_ros.lie_dynamics import LieDynamicsError, optimal_motion
 args, options = pickle.load(sys.stdin.buffer)
