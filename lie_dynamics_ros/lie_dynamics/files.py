@@ -64,7 +64,10 @@ def write_file(path: str | os.PathLike[str], text: str | bytes) -> None:
         If something that is no regular file stands there, or the folder cannot be written; nothing is changed then.
     """
     folder, name = os.path.split(os.path.abspath(path))
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except FileExistsError:
+        raise OSError(errno.ENOTDIR, "it is a file, or a link to nothing, and a folder is expected", folder) from None
     try:
         status = os.lstat(path)
     except FileNotFoundError:

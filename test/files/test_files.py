@@ -109,10 +109,11 @@ def test_written_whole_over_links_and_never_into_what_they_name(tmp_path):
 def test_what_is_no_file_is_not_replaced_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "folder").mkdir()
-    for name, said in (("fifo", "FIFO"), ("folder", "directory")):
+    (tmp_path / "nothing").symlink_to(tmp_path / "gone")
+    for name, said in (("fifo", "FIFO"), ("folder", "directory"), ("nothing/plan", "a folder is expected")):
         with pytest.raises(OSError, match=said):
             write_file(tmp_path / name, "new")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["fifo", "folder"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fifo", "folder", "nothing"]
 
 
 def test_a_file_keeps_its_rights_and_its_text_where_nothing_can_be_written(tmp_path, monkeypatch):

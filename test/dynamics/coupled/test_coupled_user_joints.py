@@ -65,3 +65,50 @@ def test_agrees_with_the_same_hinge_of_the_library(name, shape, rng):
     assert len(found) == len(expected)
     for a, b in zip(found, expected, strict=True):
         assert relative(a, b) < 1e-12
+
+
+def cross_axes(q):
+    """Axes of a cardan joint about z, then x, in its last frame."""
+    axes = np.zeros((6, 2))
+    axes[1:3, 0] = np.sin(q[1]), np.cos(q[1])
+    axes[0, 1] = 1.0
+    return axes
+
+
+def cross_rates(q, qd):
+    rates = np.zeros((6, 2))
+    rates[1:3, 0] = qd[1] * np.array([np.cos(q[1]), -np.sin(q[1])])
+    return rates
+
+
+def cross_place(q):
+    tilt = np.eye(4)
+    tilt[1:3, 1:3] = turn(q[1:])[:2, :2]
+    return turn(q) @ tilt
+
+
+def with_cross(whole):
+    """An arm with a cardan joint that the user wrote as a ``whole``, or as two hinges of the library; all terms."""
+    terms = {"armature": [0.3, 0.2], "damping": [0.5, 0.4], "friction": [0.6, 0.7]}
+    builder = ModelBuilder().add("base", None, joint_types.revolute([0, 1, 0]), None, BOX, armature=0.1, damping=0.2)
+    if whole:
+        builder.add("cross", "base", joint_types.custom(2, cross_place, cross_axes, cross_rates), None, BOX, **terms)
+    else:
+        first, second = ({key: value[k] for key, value in terms.items()} for k in (0, 1))
+        nothing = SpatialInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+        builder.add("middle", "base", joint_types.revolute([0, 0, 1]), None, nothing, **first)
+        builder.add("cross", "middle", joint_types.revolute([1, 0, 0]), None, BOX, **second)
+    builder.add("tip", "cross", joint_types.revolute([0, 1, 0]), None, BOX, armature=0.05)
+    return builder.build().with_joint_terms(armature=True, damping=True, friction=True)
+
+
+BY_BODY = {"body_accelerations", "forward_kinematics", "torque_regressor"}
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in BY_BODY])
+def test_joint_terms_of_a_user_joint_are_those_of_its_hinges(name, rng):
+    q, qd, x = rng.normal(size=(3, 4))
+    functions = {**FUNCTIONS, "hybrid_dynamics": lambda m, *s: hybrid_dynamics(m, *s, x, [True, False, True, False])}
+    found, expected = (functions[name](with_cross(whole), q, qd, x) for whole in (True, False))
+    for a, b in zip(*((r if isinstance(r, tuple) else (r,)) for r in (found, expected)), strict=True):
+        assert relative(a, b) < 1e-12
