@@ -403,6 +403,12 @@ def _warm_up(parts: ControllerParts) -> None:
         tool.follow(0, 0.0, q)
         tool.wanted(mode, q, zero, laws.gains, 0.0)
     parts.guard.violation(q, zero, desired)
+    other = _first_parts(robot)
+    other["stop"].move(q, zero, q, zero, 1e-3)
+    other["watch"].update(zero, 1e-3)
+    if laws.drives is not None:
+        other["drives"].update(dynamics, q, zero, zero, zero, 1e-3)
+        other["drives"].loosen(zero, zero, 1e-3, np.diag(robot.scale), robot.scale)
     rest = StopMotion((q, zero, zero), zero, zero, q, zero, zero, zero, zero, False, None, [], laws.gains.stop)
     laws.stopping(q, zero, rest)
     gravity_force(dynamics, q)
