@@ -147,5 +147,5 @@ def _late(answer: ControllerAnswer, speed: Array, change: int) -> int:
     """
     moves = answer.desired.velocity / speed**2
     square = float(moves @ answer.desired.velocity)
-    late = round(1e9 * float(moves @ answer.error) / square) if square > 0.0 else 0
-    return min(max(late, min(change, 0)), max(change, 0))
+    late = 1e9 * float(moves @ answer.error) / square if square > 0.0 else 0.0
+    return round(min(max(late, min(change, 0)), max(change, 0))) if math.isfinite(late) else 0

@@ -1,5 +1,7 @@
 """The time for which a core of computed_torque commands: when efforts act, however late they and states are."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from core_loop import MIDDLE, ZERO, Loop, S, panda
@@ -10,6 +12,7 @@ from support.cores import make_core, options
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.nodes.computed_torque import review
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 from lie_dynamics_ros.nodes.computed_torque.trajectories.path_clock import PathClock
@@ -79,3 +82,16 @@ def test_the_first_motion_loses_the_error_of_its_first_states(mode, delay, monke
         follow(loop, quintic(0.8, arm.model, 2), 0)
         largest[name] = np.abs(loop.run(0.26).error[15:]).max()
     assert largest["put back"] < 0.5 * largest["left"]
+
+
+@pytest.mark.parametrize(
+    ("error", "late"),
+    [(2e-3, 1_000_000), (-2e-3, 0), (4e-4, 400_000), (1e200, 1_000_000), (np.inf, 0), (-np.inf, 0), (np.nan, 0)],
+)
+def test_the_clock_is_put_back_by_what_the_robot_is_late_and_no_more(error, late):
+    """At 1 rad/s, for a delay that turned out to be 1 ms longer, or shorter."""
+    one = np.ones(1)
+    for sign in (1, -1):
+        answer = SimpleNamespace(desired=SimpleNamespace(velocity=one), error=sign * error * one)
+        assert review._late(answer, one, sign * 1_000_000) == sign * late
+    assert review._late(SimpleNamespace(desired=SimpleNamespace(velocity=0.0 * one), error=one), one, 10**6) == 0
