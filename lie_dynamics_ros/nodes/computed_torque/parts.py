@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.commands import OFF, STOPPED, STOPPING, YIELDING
-from ...core.errors import ParameterError
+from ...core.errors import MessageError, ParameterError
 from ...core.joint_points import JointPoints
 from ...core.robot_state import effort_of_wrenches
 from ...core.turns import Turns
@@ -348,6 +348,8 @@ def make_parts(
             s.moved, s.stood = before.mode, before.standing(before.mode)
     parts.efforts.blend.change(options.blend_time)
     _warm_up(parts)
+    if before is None:
+        _warm_up_motion(parts)
     return parts
 
 
@@ -418,3 +420,16 @@ def _warm_up(parts: ControllerParts) -> None:
     within(zero, robot.limit)
     laws.pid.reset()
     laws.pid.integral = integral
+
+
+def _warm_up_motion(parts: ControllerParts) -> None:
+    """Check a trajectory that stays where it is, play it, and find how fast may be learned, as motions and modes do."""
+    robot, judge, zero = parts.robot, parts.judge, parts.robot.zero
+    q = np.clip(robot.model.neutral(), robot.soft.lower, robot.soft.upper)
+    points = JointPoints(np.arange(len(q)), np.ones(1), q[None], zero[None], zero[None])
+    player = TrajectoryPlayer(q, np.inf, PathClock(), robot.turns, robot.model.joint_names)
+    with suppress(LieDynamicsError, MessageError):  # a pose that nothing holds
+        player.add(0, 0, judge.prepare(points, 0, player.desired).points)
+        player.at(1)
+    if parts.laws.learner is not None:
+        least_weight(parts.laws.learner, parts.timing.gains, robot.speed)

@@ -1,0 +1,54 @@
+"""Nothing is read from disk or compiled once a controller is made: not for a motion, a stop or another mode either."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+from importlib.resources import files
+import numpy as np
+from lie_dynamics_ros import Controller
+
+controller = Controller(str(files("lie_dynamics_ros") / "urdf/panda_arm.urdf"), mode="{mode}")
+q, none, time = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.7]), np.zeros(7), [0.0]
+opened = []
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event in ("open", "compile", "import") else None)
+
+def states(count):
+    for _ in range(count):
+        controller.update(time[0], q, none if {measured} else None)
+        time[0] += 0.002
+
+states(30)
+if "{mode}" in ("computed_torque", "passivity_based", "adaptive"):
+    controller.follow([0.2, 0.4], [q + 1e-3, q])
+states(250)
+controller.set(mode="{other}")
+states(150)
+controller.stop("asked to")
+states(300)
+assert controller.phase == "stopped"
+controller.hold()
+states(100)
+after = list(opened)
+print("opened:", after)
+assert not after
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "other", "measured"),
+    [
+        ("computed_torque", "adaptive", True),
+        ("passivity_based", "impedance", False),
+        ("operational_space", "computed_torque", True),
+    ],
+)
+def test_a_course_of_events_loads_nothing(mode, other, measured):
+    program = PROGRAM.format(mode=mode, other=other, measured=measured)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
