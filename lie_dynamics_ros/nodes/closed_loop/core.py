@@ -177,8 +177,8 @@ class ClosedLoopCore(RobotCore):
         none = np.zeros(count, dtype=bool)
         for prescribed in (~none, none):
             named = HybridCommand(~none, prescribed, np.zeros(count))
-            state = RobotState(0, y, np.zeros(len(y)), np.zeros((self.model.n_bodies, 6)))
-            answer = self._answer(state, named)
+            for wrenches in (None, np.zeros((self.model.n_bodies, 6))):
+                answer = self._answer(RobotState(0, y, np.zeros(len(y)), wrenches), named)
             if self._platform and answer.tracked.valid and not answer.tracked.told(self._platform):
                 lost = "; ".join(str(one) for one in self.follower.idle)
                 raise ConfigurationError(f"platform_frame {self._platform} is not fixed by measured joints ({lost})")

@@ -280,6 +280,9 @@ class StewartCommandCore:
         self._chunk: LegSetpoints | None = None
         self._last: LegSetpoints | None = None
         self._chunk_begin = 0
+        platform, home = options.platform, options.platform.home_pose
+        if home is not None:  # asked once now, so that nothing is compiled for the first lengths
+            _pose_from_home(platform, platform.motor_positions(home))
 
     # Beginning and end.
 

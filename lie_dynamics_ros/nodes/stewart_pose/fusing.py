@@ -367,7 +367,7 @@ class FusingCore(PoseCore):
         readings[:LEGS] = self.platform.motor_positions(pose)
         for _ in range(2):
             fusion.update(readings, dt=1e-3, present=np.isfinite(readings))
-        self._tracker_at(pose)
+        self._tracker_at(pose, known=False).update(readings[:LEGS])
 
     def take_inertial(self, stamp: int, gyroscope: Array, accelerometer: Array) -> None:
         """Keep a reading of the IMU of a time [ns] for the lengths that come next."""
