@@ -19,7 +19,7 @@ from ..model.configuration import by_name, rates
 from ..model.model import Model
 from ..model.structure import _freeze_arrays, free_sliding
 from ..shown import shown
-from .kernels import joint_physics as columns
+from .kernels import simulation as columns
 
 #: How far a joint pressed with its full effort goes into a stop [rad or m], for the default stiffness.
 STOP_DEPTH = 0.01
@@ -115,7 +115,7 @@ class JointPhysics:
 
     @cached_property
     def table(self) -> Array:
-        """Input of kernels, shape (rows, nv); see `kernels.joint_physics`."""
+        """Input of kernels, shape (rows, nv); see `kernels.simulation`."""
         table = np.zeros((columns.SIZE, self.damping.size))
         if self.law is not None:
             table[: friction.SIZE] = self.law._table

@@ -18,9 +18,8 @@ from ...lie._arrays import number_of
 from ...model.arguments import require_model
 from ...model.layout import OK
 from ...model.model import Model
-from ..kernels import task_rows as law
+from ..kernels import task_law as law
 from ..kernels.pose_error import GIVEN_SIZE, pose_error
-from ..kernels.task_law import task_law
 
 Axes = Literal["body", "world"]
 SHARP = 0.1
@@ -175,7 +174,7 @@ def evaluate_law(
     for at, (name, (expected, good)) in zip(_GIVEN, _NUMBERS.items(), strict=True):
         value = numbers[name]
         told[at] = value if type(value) is float and good(value) else number_of(name, value, expected, good)
-    status = task_law(J, M, np.array(M), weighted, vectors, squares, joints, turn, told)
+    status = law.task_law(J, M, np.array(M), weighted, vectors, squares, joints, turn, told)
     if status != OK:
         _refuse(status, model, gains, speed)
     pace, share, damped, given_up = told[law.PACE :].tolist()
