@@ -76,7 +76,6 @@ setup(
     install_requires=["setuptools", "numpy>=1.26", "scipy>=1.11", "numba>=0.58,<0.69", "pyyaml"],
     extras_require={
         "demo": ["matplotlib"],
-        "retiming": ["toppra>=0.6.2"],
         "mjcf": ["mujoco>=3.3"],
         "torch": ["torch>=2.4"],
         "jax": ["jax>=0.4.36"],
@@ -107,7 +106,6 @@ setup(
             "sphinx-gallery>=0.19",
             "furo",
             "matplotlib",
-            "toppra>=0.6.2",
             "rosbags>=0.11",
         ],
         "lint": ["ruff~=0.17.5", "mypy~=2.4.1", "import-linter>=2.15,<2.17"],

@@ -63,8 +63,6 @@ LONG = ("from_bag", "torque_optimal_motion")
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in EXAMPLES])
 def test_example(name, tmp_path, monkeypatch, capsys):
-    if name == "feasible_trajectory":
-        pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
     if name == "controller_in_mujoco":
         pytest.importorskip("mujoco", reason="mujoco, in which the arm moves, is not installed")
     if name == "from_bag":

@@ -14,7 +14,6 @@ from lie_dynamics_ros.lie_dynamics.control.feasibility import feasibility
 
 def test_slowed_down_in_the_loop_it_takes_no_effort_beyond_the_limits():
     """The node's core with on_infeasible slow_down and MuJoCo as the arm, at 1 kHz with half a period of delay."""
-    pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
     arm = arms.load(ARM)
     simulated = arm.simulated()
     simulated.set(START, np.zeros(7))
@@ -71,7 +70,6 @@ LOOPS = [(1000.0, 0.0), (1000.0, 0.5), (1000.0, 1.0), (500.0, 0.0), (500.0, 1.0)
 )
 def test_a_stop_on_a_path_in_the_shortest_time_keeps_limits_and_its_path(acceleration, rate, delay):
     """Accelerations jump there, and efforts are at their limits but for what is left to feedback."""
-    pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
     arm = arms.load(ARM)
     told = f'<limit acceleration="{acceleration}" deceleration="20" ' if acceleration else "<limit "
     model, simulated = Model.from_urdf(arm.text.replace("<limit ", told)), arm.simulated(integrator="rk4")
@@ -98,7 +96,6 @@ FIRST = [(name, seed, *loop) for name, seed in [*((ARM, k) for k in (*range(12),
 @pytest.mark.parametrize(("name", "seed", "rate", "delay"), FIRST)
 def test_the_first_motion_is_cancelled_at_any_moment_of_any_path(name, seed, rate, delay):
     """Nothing told the delay of efforts before; where the acceleration rises slowly little does; 2 mrad."""
-    pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
     arm, rng = arms.load(name), np.random.default_rng(seed)
     begin, end = arm.random_pose(rng, 0.2), arm.random_pose(rng, 0.2)
     s, T = np.linspace(0.0, 1.0, 9)[:, None], 0.6

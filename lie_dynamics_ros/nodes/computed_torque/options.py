@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from ...core.errors import ParameterError
 from ...core.parameters import parameter, per_joint
@@ -177,8 +176,6 @@ class ComputedTorqueOptions(ToolOptions, EffortParameters, RobotOptions, StateAg
         _check_gains(self.numbers, self.rate, self.delay)
         if self.mode == TOOL_MODES[0] and self.rate:
             self.check_rates(self.rate, self.delay)
-        if self.on_infeasible == "slow_down" and find_spec("toppra") is None:
-            raise ParameterError("on_infeasible is slow_down, which needs the package toppra: pip install toppra")
 
     @property
     def numbers(self) -> dict[str, tuple[float, ...]]:

@@ -224,7 +224,6 @@ def test_plans_motions_of_least_effort_that_keep_all_limits(bench):
 
 def test_judges_and_retimes_trajectories_and_slows_them_down_where_that_is_wished(bench):
     services = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
-    pytest.importorskip("toppra", reason="toppra, which retimes, is not installed")
     messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
     driver = Driver(bench, state_timeout=0.0)
     driver.ask(MIDDLE, period=10**6)

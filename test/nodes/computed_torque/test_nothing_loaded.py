@@ -13,7 +13,8 @@ from importlib.resources import files
 import numpy as np
 from lie_dynamics_ros import Controller
 
-controller = Controller(str(files("lie_dynamics_ros") / "urdf/panda_arm.urdf"), mode="{mode}")
+robot = str(files("lie_dynamics_ros") / "urdf/panda_arm.urdf")
+controller = Controller(robot, mode="{mode}", on_infeasible="slow_down")
 q, none, time = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.7]), np.zeros(7), [0.0]
 opened = []
 sys.addaudithook(lambda event, args: opened.append(args[0]) if event in ("open", "compile", "import") else None)
@@ -25,7 +26,7 @@ def states(count):
 
 states(30)
 if "{mode}" in ("computed_torque", "passivity_based", "adaptive"):
-    controller.follow([0.2, 0.4], [q + 1e-3, q])
+    controller.follow([0.01, 0.4], [q + 1e-3, q], [none, none])  # the first part is too fast
 states(250)
 controller.set(mode="{other}")
 states(150)

@@ -11,12 +11,12 @@ from ...dynamics.joint_friction import JointFriction
 from ...errors import LieDynamicsError
 from ...lie._arrays import number_of
 from ...model.model import Model
+from ...motion.time_law import LARGEST, Rows, TimeLaw
 from ..hermite import hermite
 from ..robots import Robot, inverse_dynamics
 from ..trajectory import Trajectory
 from .joint_path import JointPath, Motion
 from .judgement import MotionLimits, efforts_of, first_effort, first_excess, read_path
-from .time_law import Limited, fastest_rates
 
 LEAST_STEPS, MOST_STEPS, STEP = 500, 1000, 0.005
 """Numbers of steps of a path, and the time of one in the requested motion, where these numbers allow it [s]."""
@@ -79,7 +79,7 @@ def retime(
     """Return the same path in the shortest time that velocity, acceleration and effort limits allow.
 
     Along the path the rate of time may change: with s the time that was requested, efforts are linear in s'' and s'^2
-    but for losses, which are taken at the rate found before until they agree. `toppra` finds the fastest s'(s) by
+    but for losses, which are taken at the rate found before until they agree. The fastest s'(s) is found by
     reachability analysis (Pham and Pham, 2018). Where the limits include jerk, which that does not know, one rate for
     all of the path is found instead.
 
@@ -101,7 +101,7 @@ def retime(
     Raises
     ------
     RetimingError
-        No speed keeps the limits, the path has corners, or toppra is not installed.
+        No speed keeps the limits, or the path has corners.
     InputError, DescriptionError
         For what is no model or trajectory, other limits, and joints of several coordinates.
     """
@@ -159,10 +159,10 @@ def _shortest(
     ahead = motion.ahead[:, at] if path.effort is not None else None
     share, rates, slopes, over = 1.0 - SPARE, np.full(grid.size, fastest), np.zeros(grid.size), np.inf
     for _ in range(ROUNDS):
-        squares = fastest_rates(
-            _along(model, path, _shared(limits, share), grid, rates, slopes, friction), grid, fastest
-        )
-        if squares is None:  # or losses at these rates are too large
+        law = _along(model, path, _shared(limits, share), grid, rates, slopes, friction, fastest**2)
+        reach = law.reachable()
+        squares = None if reach is None else law.fastest(float(reach[LARGEST, 0]), reach)[0]
+        if squares is None or not (squares[:-1] + squares[1:] > 0.0).all():  # or losses at these rates are too large
             rates, slopes = 0.5 * rates, 0.25 * slopes
             continue
         rates, before = np.sqrt(squares), rates
@@ -194,10 +194,16 @@ def _along(
     rates: Array,
     slopes: Array,
     friction: JointFriction | None,
-) -> Limited:
-    """Return what is limited at the beginning and the end of each step, as values linear in s'' and s'^2."""
+    largest: float,
+) -> TimeLaw:
+    """Return the law of what is limited at the beginning and the end of each step, linear in s'' and s'^2.
+
+    Where the path begins and ends any s'^2 up to the ``largest`` may stand: a robot at rest there is at rest at every
+    rate.
+    """
     at, tiny = path.joints, 1e-9 * np.diff(grid)
-    ends = []
+    rows: list[Rows] = []
+    most: list[Array] = []
     for t, v, u in (
         (grid[:-1] + tiny, rates[:-1], slopes[:-1]),
         (grid[1:] - tiny, rates[1:], slopes[:-1]),
@@ -225,18 +231,15 @@ def _along(
         up = np.where(forward >= 0.0, limits.acceleration[at], limits.deceleration[at])
         down = np.where(forward <= 0.0, limits.acceleration[at], limits.deceleration[at])
         with np.errstate(divide="ignore"):
-            square = np.min((limits.velocity[at] / np.abs(d1[:, at])) ** 2, axis=1, initial=np.inf)
-        ends.append(
-            Limited(
-                np.hstack([by_slope[:, at], d1[:, at]]),
-                np.hstack([by_square[:, at], d2[:, at]]),
-                np.hstack([rest[:, at], np.zeros_like(d1[:, at])]),
-                np.hstack([np.broadcast_to(-limits.effort[at], up.shape), -down]),
-                np.hstack([np.broadcast_to(limits.effort[at], up.shape), up]),
-                square,
-            )
-        )
-    return Limited.of_steps(ends[0], ends[1], np.diff(grid))
+            most.append(np.min((limits.velocity[at] / np.abs(d1[:, at])) ** 2, axis=1, initial=np.inf))
+        a, b = np.hstack([by_slope[:, at], d1[:, at]]), np.hstack([by_square[:, at], d2[:, at]])
+        c = np.hstack([rest[:, at], np.zeros_like(up)])
+        effort_limit = np.broadcast_to(limits.effort[at], up.shape)
+        limit = np.hstack([effort_limit, up, effort_limit, down])
+        size = np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
+        a, b, c = (np.hstack([x, -x]) / size for x in (a, b, c))
+        rows.append((a, b, limit / size - c))
+    return TimeLaw.of_steps(rows[0], rows[1], np.diff(grid), most[0], most[1], largest)
 
 
 def _over(model: Robot, path: JointPath, limits: MotionLimits, friction: JointFriction | None) -> float:

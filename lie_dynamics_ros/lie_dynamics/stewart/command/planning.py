@@ -11,13 +11,14 @@ import numpy.typing as npt
 from ...arrays import Array, ArrayLike, Mask
 from ...errors import StewartError
 from ...lie._arrays import as_real, number_of
+from ...motion.time_law import LARGEST, TimeLaw
 from ..geometry.platform import StewartPlatform
-from .kernels import time_law
+from .kernels import leg_samples
 from .limits import CommandLimits
 from .path import PosePath
 from .samples import PathSamples, PlatformLoad
 
-BETWEEN = np.arange(time_law.PARTS + 1) / time_law.PARTS
+BETWEEN = np.arange(leg_samples.PARTS + 1) / leg_samples.PARTS
 """Where in each step of the grid a motion is checked."""
 
 
@@ -131,7 +132,7 @@ class PlannedMotion:
         limits, out, work = self.limits, np.empty(len(spans)), np.empty((20, len(BETWEEN)))
         rates = np.append(limits.rate, [limits.speed, limits.angular_speed])
         most = np.append(limits.acceleration, limits.force)
-        time_law.limit_usage(found.table, spans, self.squares, self.slopes, rates, most, work, out)
+        leg_samples.limit_usage(found.table, spans, self.squares, self.slopes, rates, most, work, out)
         return out
 
 
@@ -337,7 +338,7 @@ def time_path(
     # Where a leg ends to reach, rates are without bound: of such paths no times are given.
     hopeless = fault is not None and (fault.kind == "force" or not isinstance(limits.platform, StewartPlatform))
     for finer in () if hopeless else FINER:
-        found = _TimeLaw.of(path, limits, load, *_grid(path, finer * steps)).fastest(start_rate**2)
+        found = _Limited.of(path, limits, load, *_grid(path, finer * steps)).fastest(start_rate**2)
         if found is not None:
             break
     if isinstance(found, float):
@@ -390,7 +391,7 @@ def stopped(motion: PlannedMotion, t: float) -> PlannedMotion:
         return PlannedMotion.of(motion.path, motion.limits, motion.load, still, np.zeros(2), np.zeros(1))
     segment = np.clip(np.searchsorted(motion.path.knots, 0.5 * (grid[1:] + grid[:-1]), "right") - 1, 0, None)
     segment = np.minimum(segment, len(motion.path.starts) - 1)
-    law = _TimeLaw.of(motion.path, motion.limits, motion.load, grid, segment)
+    law = _Limited.of(motion.path, motion.limits, motion.load, grid, segment)
     planned = np.concatenate([[rate**2], motion.squares[begin:]])
     for share in (1.0 - SPARE, 1.0 - KEPT, 1.0):
         slowed = law.slowest(rate**2, planned, share)
@@ -401,8 +402,8 @@ def stopped(motion: PlannedMotion, t: float) -> PlannedMotion:
 
 
 @dataclass(frozen=True, eq=False)
-class _TimeLaw:
-    """Limits along the grid of a path, as rows for the kernels."""
+class _Limited:
+    """A path at both ends of each step of a grid, and its limits."""
 
     path: PosePath
     limits: CommandLimits
@@ -415,34 +416,24 @@ class _TimeLaw:
     @classmethod
     def of(
         cls, path: PosePath, limits: CommandLimits, load: PlatformLoad | None, grid: Array, segment: Indices
-    ) -> _TimeLaw:
+    ) -> _Limited:
         """Look at a path at both ends of each step of a grid (k + 1,), which lies in a segment (k,)."""
         begin = PathSamples.of(limits, load, path, grid[:-1], segment)
         end = PathSamples.of(limits, load, path, grid[1:], segment)
         corner = np.isin(grid, path.knots[path.corners])
         return cls(path, limits, load, grid, begin, end, corner)
 
-    def _rows(self, share: Array | float) -> tuple[Array, Array, Array, Array, Array]:
-        """Rows a s'' + b s'^2 <= c at both ends of each step, and the largest s'^2 at the points.
-
-        Of limits a share is taken, one for all steps or one a step (k,).
-        """
+    def _law(self, share: Array | float) -> TimeLaw:
+        """Return the law of a share of limits, one for all steps or one a step (k,)."""
         steps = np.diff(self.grid)
         share = np.broadcast_to(share, steps.shape)
-        (a0, b0, c0), (a1, b1, c1) = self.begin.rows(), self.end.rows()
-        a, b = np.hstack([a0, a1 + 2.0 * steps[:, None] * b1]), np.hstack([b0, b1])
-        c = np.maximum(np.hstack([c0, c1]) - (1.0 - share[:, None]), 0.0)
-        a = np.where(np.abs(a) < 1e-12 * np.abs(a).max(initial=0.0), 0.0, a)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            alone = np.where((a == 0.0) & (b > 0.0), c / b, np.inf).min(axis=1, initial=np.inf)
-        before = self.begin.largest_square() * share**2
-        after = self.end.largest_square() * share**2
-        most = np.append(np.minimum(before, alone), after[-1])
-        most[1:] = np.minimum(most[1:], after)
-        most = np.minimum(most, 1.0 if self.path.timed else 1e12)
-        most[self.rest] = 0.0
-        a, b, c = (np.ascontiguousarray(x) for x in (a, b, c))
-        return a, b, c, steps, most
+        begin, end = (
+            (a, b, np.maximum(c - (1.0 - share[:, None]), 0.0)) for a, b, c in (self.begin.rows(), self.end.rows())
+        )
+        before, after = self.begin.largest_square() * share**2, self.end.largest_square() * share**2
+        law = TimeLaw.of_steps(begin, end, steps, before, after, 1.0 if self.path.timed else 1e12)
+        law.limits[LARGEST, self.rest] = 0.0
+        return law
 
     def fastest(self, start: float) -> PlannedMotion | float | None:
         """Return the fastest motion, how many times too fast the start is, or None where steps are too coarse."""
@@ -450,19 +441,20 @@ class _TimeLaw:
         size = STILL * moving.max()
         share = np.full(len(self.grid) - 1, 1.0 - SPARE)
         for round_ in range(ROUNDS):
-            a, b, c, steps, most = self._rows(share)
+            law = self._law(share)
             if np.abs(self.end.slope[-1]).max() > size:
-                most[-1] = 0.0
-            squares, slopes, work = np.empty(len(most)), np.empty(len(steps)), np.empty(6)
-            time_law.reachable(a, b, c, steps, most, squares, work)
-            first = squares[0] if start == 0.0 and moving[0] <= size else start
-            if first > squares[0]:
+                law.limits[LARGEST, -1] = 0.0
+            reach = law.reachable()
+            if reach is None:
+                raise AssertionError("limits that rest keeps let a path be followed")
+            most = float(reach[LARGEST, 0])
+            first = most if start == 0.0 and moving[0] <= size else start
+            if first > most:
                 if start > 0.0 and share.max() < 1.0 - LEAST_SPARE:
                     share = 1.0 - 0.5 * (1.0 - share)  # the motion that is left may have used what is spared here
                     continue
-                return float(np.sqrt(first / squares[0])) if squares[0] > 0.0 else np.inf
-            found = np.full(len(most), first)
-            time_law.fastest(a, b, c, steps, squares, found, slopes, work)
+                return float(np.sqrt(first / most)) if most > 0.0 else np.inf
+            found, slopes = law.fastest(first, reach)
             if not (found[:-1] + found[1:] > 0.0).all():
                 return None
             made = PlannedMotion.of(self.path, self.limits, self.load, self.grid, found, slopes)
@@ -474,9 +466,7 @@ class _TimeLaw:
 
     def slowest(self, start: float, planned: Array, share: float) -> PlannedMotion | None:
         """Return the motion that rests soonest from a square of s' at the start; None where limits do not let it."""
-        a, b, c, steps, _ = self._rows(share)
-        squares, slopes = np.full(len(self.grid), start), np.zeros(len(steps))
-        taken = time_law.slowest(a, b, c, steps, planned, squares, slopes, np.empty(6))
+        squares, slopes, taken = self._law(share).slowest(start, planned)
         if not (squares[:taken] > 0.0).all():
             return None
         s, last = self.grid[: taken + 1].copy(), taken - 1

@@ -27,6 +27,7 @@ from ....lie_dynamics.control.feasibility import (
 )
 from ....lie_dynamics.control.feasibility.extremes import first_beyond
 from ....lie_dynamics.control.robots import Robot
+from ....lie_dynamics.motion.time_law import TimeLaw
 from .moving_end import STILL, joined, moves_at_its_end, require_rest, tail
 from .trajectory_piece import Desired, Halt, Piece
 
@@ -107,6 +108,8 @@ class TrajectoryValidator:
         self._efforts, self._moving_ends = efforts, moving_ends
         self._rest = np.zeros((1, model.nv))
         first_beyond(np.zeros((1, 3, 1)), np.ones(1), np.ones(1))  # what needs compiling is compiled now
+        still = TimeLaw(self._rest, self._rest, self._rest, np.ones(1), np.ones((2, 2)))
+        still.fastest(1.0, np.ones((2, 2)) if still.reachable() is None else still.limits)
 
     def excess(self, path: JointPath, led: bool = False, limits: MotionLimits | None = None) -> Excess | None:
         """Return the first limit that a path exceeds, or None; of some limits, or those in force."""

@@ -1,0 +1,1 @@
+"""A path under limits becomes the fastest motion along it."""
