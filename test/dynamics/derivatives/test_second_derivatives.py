@@ -19,6 +19,7 @@ from lie_dynamics_ros.lie_dynamics import (
     joint_types,
     mass_matrix,
 )
+from lie_dynamics_ros.lie_dynamics.dynamics.derivatives.tensors import PackedSecondDerivatives
 
 STEP = 1e-30
 NAMES = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
@@ -69,6 +70,9 @@ def test_against_differences_of_the_definition(kind):
         assert relative(found.dq_dqdd @ w @ u, tree.mass_matrix_rate(q, u) @ w) < 1e-12
     assert np.array_equal(found.dq_dq, np.swapaxes(found.dq_dq, 1, 2))
     assert np.array_equal(found.dqd_dqd, np.swapaxes(found.dqd_dqd, 1, 2))
+    packed = inverse_dynamics_second_derivatives(model, q, qd, qdd, f_ext=f, packed=True)
+    for name in NAMES:
+        assert relative(getattr(packed.dense(), name), getattr(found, name)) < 1e-13, name
 
 
 @pytest.mark.parametrize("kind", ["spherical", "free"])
@@ -164,6 +168,69 @@ def test_contracted_and_batches():
         assert relative(getattr(one, name), whole[3]) < 1e-12, name
 
 
+def test_packed():
+    """All entries, each once, for batches, wrenches, threads, memory used again, and models that are not plain."""
+    rng = np.random.default_rng(12)
+    kinds = "free universal spherical revolute prismatic planar helical revolute revolute free"
+    tree = branched(rng, kinds.split(), [None, 0, 1, 1, 3, 0, 2, 5, None, 8])
+    model = to_model(tree)
+    q = np.array([tree.random(rng) for _ in range(19)])
+    qd, qdd, y = rng.normal(size=(3, 19, model.nv))
+    f = rng.normal(size=(19, model.n_bodies, 6))
+    for wrench in (None, f):
+        full = inverse_dynamics_second_derivatives(model, q, qd, qdd, f_ext=wrench)
+        found = inverse_dynamics_second_derivatives(model, q, qd, qdd, f_ext=wrench, packed=True)
+        dense, sums = found.dense(), found.contracted(y)
+        for name in NAMES:
+            whole, indices = getattr(full, name), found.indices[:, found.part(name)]
+            assert relative(getattr(dense, name), whole) < 1e-13, name
+            assert relative(getattr(sums, name), np.einsum("si,sijk->sjk", y, whole)) < 1e-12, name
+            assert np.unique(indices, axis=1).shape == indices.shape
+            if name in ("dq_dq", "dqd_dqd"):  # none stands for one that is there
+                assert np.unique(np.sort(indices[1:], axis=0) + 100 * indices[0], axis=1).shape[1] == indices.shape[1]
+        one = inverse_dynamics_second_derivatives(
+            model, q[4], qd[4], qdd[4], f_ext=None if wrench is None else f[4], packed=True
+        )
+        assert relative(one.values, found.values[4]) < 1e-13 and one.pattern is found.pattern
+        before = found.values.copy()
+        found.values[:] = np.nan
+        again = inverse_dynamics_second_derivatives(
+            model, q, qd, qdd, f_ext=wrench, threads=2, out=found, packed=True
+        )
+        assert again.values is found.values and relative(again.values, before) < 1e-13
+    with pytest.raises(InputError, match="vector: none is expected with packed=True"):
+        inverse_dynamics_second_derivatives(model, q, qd, qdd, y, packed=True)
+    with pytest.raises(InputError, match="out: PackedSecondDerivatives of an earlier call expected, got Second"):
+        inverse_dynamics_second_derivatives(model, q, qd, qdd, out=full, packed=True)
+    with pytest.raises(InputError, match="part: one of dq_dq, dq_dqd, dqd_dqd, dq_dqdd is expected, got 'tau'"):
+        found.part("tau")
+    with pytest.raises(InputError, match="vector: shape"):
+        found.contracted([1.0])
+
+
+def test_packed_past_the_caches():
+    """Batches that are written in whole cache lines, wherever their memory begins, and NaN among them."""
+    rng = np.random.default_rng(13)
+    tree = branched(rng, ["free", "spherical", "revolute", "revolute", "revolute"], [None, 0, 1, 0, 3])
+    model = to_model(tree)
+    size = inverse_dynamics_second_derivatives(model, model.neutral(), *np.ones((2, model.nv)), packed=True).values.size
+    count = 2**18 // size + 6
+    q = np.array([tree.random(rng) for _ in range(count)])
+    qd, qdd = rng.normal(size=(2, count, model.nv))
+    found = inverse_dynamics_second_derivatives(model, q, qd, qdd, packed=True)
+    few = [inverse_dynamics_second_derivatives(model, *(x[s] for x in (q, qd, qdd)), packed=True).values
+           for s in (slice(0, count // 2), slice(count // 2, count))]  # fmt: skip
+    assert relative(found.values, np.concatenate(few)) < 1e-14
+    memory = np.empty(count * size + 8)
+    for shift in range(0, 8, 3):
+        there = PackedSecondDerivatives(memory[shift : shift + count * size].reshape(count, size), found.pattern)
+        again = inverse_dynamics_second_derivatives(model, q, qd, qdd, out=there, packed=True)
+        assert np.shares_memory(again.values, memory) and np.array_equal(again.values, found.values)
+    qd[count - 9, 2] = np.nan
+    with pytest.raises(InputError, match="finite"):
+        inverse_dynamics_second_derivatives(model, q, qd, qdd, packed=True)
+
+
 def test_structure():
     """Quadratic in qd, linear in qdd, and homogeneous: tau(s qd) at rest apart from gravity is s^2."""
     rng = np.random.default_rng(7)
@@ -205,6 +272,8 @@ def test_coupled_mimics_and_losses():
             assert np.abs(found.dq_dq[:, j, k] - mixed).max() < 1e-8 * np.abs(found.dq_dq).max()
         rate = (mass_matrix(model, q + h * e) - mass_matrix(model, q - h * e)) / (2 * h)
         assert np.abs(found.dq_dqdd[:, j] - rate).max() < 1e-5 * np.abs(found.dq_dqdd).max()  # of central differences
+    packed = inverse_dynamics_second_derivatives(model, q, qd, qdd, packed=True).dense()
+    assert all(relative(getattr(packed, name), getattr(found, name)) < 1e-13 for name in NAMES)
 
 
 @pytest.mark.parametrize("kind", ["universal", "free"])
@@ -236,6 +305,9 @@ def test_user_defined_joints_agree_with_the_same_joints_of_the_library(kind):
             value, right = getattr(found, name), getattr(expected, name)
             assert value.shape == right.shape
             assert relative(value, right) < (1e-10 if name == "dq_dq" else 1e-11), name  # of differences
+            if vector is None:
+                packed = inverse_dynamics_second_derivatives(ours, *given, wrenches[batch], packed=True).dense()
+                assert relative(getattr(packed, name), right) < 1e-10, name
 
 
 @pytest.mark.parametrize("contracted", [False, True])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -15,14 +15,15 @@ from ...lie._arrays import as_numbers
 from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
-from ...shown import shown
 from ..inputs import Algorithm, require_threads
+from ..kernels.derivatives.packed_second_derivatives import packed_second_derivatives_batch as _packed_batch
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors as _tensors
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors_batch as _tensors_batch
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
 from ..losses import joint_terms_bend
 from .forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .inverse_derivatives import WEIGHTS, inverse_dynamics_derivatives
+from .tensors import PackedSecondDerivatives, SecondDerivatives, gathered, pattern_of
 
 #: Step of differences [rad, m]. The derivatives that they difference are differences themselves, with errors of some
 #: 1e-13, which become a hundred times that.
@@ -36,31 +37,44 @@ _TENSORS = Algorithm(_tensors_batch, "4nnn", single=_tensors)
 _CONTRACTED = Algorithm(_batch, "4 n n")
 
 
-@shown
-@dataclass(frozen=True, eq=False)
-class SecondDerivatives:
-    """Second derivatives of joint forces: of one number, (..., nv, nv), or of all, (..., nv, nv, nv), the force first.
+class _Packed(Algorithm):
+    """Its result has an entry for each of the model's pattern."""
 
-    Derivatives along q are along `Model.integrate`, symmetric: those of ``t -> integrate(q, t)`` at t = 0. Where a
-    joint is a ball or free, the derivative along one coordinate after the other differs from it by half the derivative
-    along the bracket of the two, and is not symmetric.
+    def _shapes(self, model: Model) -> tuple[tuple[int, ...], ...]:
+        return ((pattern_of(model).indices.shape[1],),)
 
-    Attributes
-    ----------
-    dq_dq : ndarray
-        Along q_j and q_k; symmetric in the last two axes.
-    dq_dqd : ndarray
-        Along q_j and qd_k.
-    dqd_dqd : ndarray
-        Along qd_j and qd_k; symmetric.
-    dq_dqdd : ndarray
-        Along q_j and qdd_k: the derivative of column k of the mass matrix along q_j.
-    """
 
-    dq_dq: Array
-    dq_dqd: Array
-    dqd_dqd: Array
-    dq_dqdd: Array
+_PACKED = _Packed(_packed_batch, "")
+
+
+@overload
+def inverse_dynamics_second_derivatives(
+    model: Model,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    vector: ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: SecondDerivatives | None = None,
+    packed: Literal[False] = False,
+) -> SecondDerivatives: ...
+
+
+@overload
+def inverse_dynamics_second_derivatives(
+    model: Model,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    vector: None = None,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: PackedSecondDerivatives | None = None,
+    packed: Literal[True],
+) -> PackedSecondDerivatives: ...
 
 
 @validate_model
@@ -73,8 +87,9 @@ def inverse_dynamics_second_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
-    out: SecondDerivatives | None = None,
-) -> SecondDerivatives:
+    out: SecondDerivatives | PackedSecondDerivatives | None = None,
+    packed: bool = False,
+) -> SecondDerivatives | PackedSecondDerivatives:
     """Return the second derivatives of inverse dynamics, of all joint forces or of ``vector . tau``.
 
     Exact: sums over pairs of coordinates on one branch, O(n d) for each vector and a tree of depth d. All others, along
@@ -97,10 +112,13 @@ def inverse_dynamics_second_derivatives(
     out : optional
         What an earlier call returned, whose memory is used again where it fits; new memory of large tensors takes
         longer than their computation.
+    packed : bool
+        Without a vector: only entries of forces and coordinates on one branch, each pair of equal ones once. Batches
+        take a tenth of the time, since that is the time of memory.
 
     Returns
     -------
-    SecondDerivatives
+    SecondDerivatives or PackedSecondDerivatives
         With entries (..., nv, nv) for a vector, (..., nv, nv, nv) without, the joint force first.
 
     Raises
@@ -115,8 +133,27 @@ def inverse_dynamics_second_derivatives(
     errors of some 1e-11 of the largest entry for functions that bend over a radian or metre. All its other entries are
     differences over any step of what is quadratic or linear, and as good as the first derivatives.
     """
+    if packed:
+        if vector is not None:
+            raise InputError("vector: none is expected with packed=True", name="vector", value=vector)
+        return _packed(model, q, qd, qdd, f_ext, threads, out)
     memory = _earlier(out, SecondDerivatives)
     return _inverse(model, q, qd, qdd, vector, f_ext, threads, None if memory is None else memory[0].base)
+
+
+def _packed(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None, threads: int, out: object
+) -> PackedSecondDerivatives:
+    if out is not None and not isinstance(out, PackedSecondDerivatives):
+        message = f"out: PackedSecondDerivatives of an earlier call expected, got {type(out).__name__}"
+        raise InputError(message, name="out", value=out)
+    pattern = pattern_of(model)
+    if model.plain:
+        inputs: dict[str, ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
+        into = None if out is None else out.values
+        (values,) = _PACKED.evaluate(model, inputs, f_ext, threads=threads, into=into)
+        return PackedSecondDerivatives(values, pattern)
+    return gathered(_inverse(model, q, qd, qdd, None, f_ext, threads, None), pattern)
 
 
 def _earlier(
