@@ -15,6 +15,11 @@
     Upstream: none; it is how rclpy converts messages.
     Buys: 1.4 us in place of 38 us for a state of 7 joints; no pause of 0.2 s for a trajectory of 10,000 points.
     Can go: once `rclpy.serialization.deserialize_message` is as fast.
+`wire.goal_requests`
+    Mends: the same in goals, which rclpy moreover takes while it keeps the interpreter.
+    Upstream: none.
+    Buys: no pause of 3 ms and more for a goal of 10,000 points, which is read in a fifth of the time.
+    Can go: with the last.
 
 The environment variable ``LIE_DYNAMICS_ROS_WORKAROUNDS=0`` switches all of them off.
 

@@ -13,6 +13,7 @@ from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.joint_points import JointPoints
 from ...lie_dynamics.texts import listed
+from ..wire.goal_requests import GoalTrajectory
 from ..wire.serialized import FIELDS, decode_trajectory, fields_of
 
 if TYPE_CHECKING:
@@ -138,12 +139,14 @@ def _read(
 # Joint trajectories from messages: checked, in model order, with all that the points carry.
 
 
-def read_joint_trajectory(message: JointTrajectory | bytes, joints: JointMapping) -> tuple[int, JointPoints]:
+def read_joint_trajectory(
+    message: JointTrajectory | GoalTrajectory | bytes, joints: JointMapping
+) -> tuple[int, JointPoints]:
     """Read a trajectory of some or all joints.
 
     Parameters
     ----------
-    message : JointTrajectory or bytes
+    message : JointTrajectory, GoalTrajectory or bytes
         Serialized or not. Joints by name; those the robot does not have are ignored.
     joints : JointMapping
         The robot's joints.
@@ -159,7 +162,10 @@ def read_joint_trajectory(message: JointTrajectory | bytes, joints: JointMapping
     MessageError
         The trajectory cannot be used, with the reason.
     """
-    found = decode_trajectory(message) if isinstance(message, bytes) else fields_of(message)
+    if isinstance(message, bytes):
+        found = decode_trajectory(message)
+    else:
+        found = message.fields() if isinstance(message, GoalTrajectory) else fields_of(message)
     if not len(found.times):
         raise MessageError(TRAJECTORIES, "a trajectory without points")
     match = joints.match(found.names)

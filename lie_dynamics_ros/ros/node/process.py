@@ -21,6 +21,7 @@ from typing import Any
 from rclpy.node import Node
 
 from ...core.parameters import Parameters, parameter
+from ..requests.worker import priority_of
 
 # Real-time scheduling of a node's process: requested by parameters, granted by the system, logged in one line.
 #
@@ -127,7 +128,7 @@ def _for_all_threads(apply: Any) -> None:
 
 
 def _set_priority(priority: int) -> None:
-    _for_all_threads(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority)))
+    _for_all_threads(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, priority_of(thread, priority)))
 
 
 def _set_affinity(processors: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ from rclpy.clock import Clock
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
-from ..requests.worker import SWITCH_INTERVAL
+from ..requests.worker import SWITCH_INTERVAL, work_beside
 
 WAKE = 0.5
 """Longest wait of one spin [s]."""
@@ -74,6 +74,7 @@ class SideNode(Node):
         self._spinner.create_task(do, *args)
 
     def _spin(self) -> None:
+        work_beside()
         with suppress(ExternalShutdownException):
             while not self._ended and self.context.ok():
                 self._spinner.spin_once(timeout_sec=WAKE)

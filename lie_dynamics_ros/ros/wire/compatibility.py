@@ -6,6 +6,7 @@ No other module names a distribution or uses what is private of rclpy: here is w
 from __future__ import annotations
 
 import importlib
+import inspect
 import zlib
 from collections.abc import Callable, Mapping
 from operator import itemgetter
@@ -254,6 +255,31 @@ def begin_goal(handle: ServerGoalHandle) -> None:
     from rclpy.action.server import GoalEvent
 
     handle._update_state(GoalEvent.EXECUTE)
+
+
+def rcl_class(name: str) -> Any:
+    """Return a class that rclpy has for a thing of the C library."""
+    from rclpy.impl.implementation_singleton import rclpy_implementation
+
+    return getattr(rclpy_implementation, name)
+
+
+PROFILES = ("goal_service", "result_service", "cancel_service", "feedback_pub", "status_pub")
+
+
+def exchange_server(server: ActionServer, make: Callable[..., Any], *args: Any, **options: Any) -> None:
+    """Let an action server, made of these arguments, use another server of the C library, made of what rclpy gives."""
+    from rclpy.action import ActionServer as Made
+
+    given = inspect.signature(Made).bind(*args, **options)
+    given.apply_defaults()
+    node, clock = given.arguments["node"], given.arguments["node"].get_clock()
+    profiles = [given.arguments[f"{name}_qos_profile"].get_c_qos_profile() for name in PROFILES]
+    kind, name, kept = (given.arguments[argument] for argument in ("action_type", "action_name", "result_timeout"))
+    with node.handle, clock.handle:
+        other = make(node.handle, clock.handle, kind, name, *profiles, kept)
+    server._handle.destroy_when_not_in_use()
+    server._handle = other
 
 
 def finish_goal(server: ActionServer, handle: ServerGoalHandle, result: Any) -> None:

@@ -255,7 +255,7 @@ def fields_of(message: JointTrajectory) -> TrajectoryFields:
         lengths = {len(v) for v in values}
         given = not lengths <= {0}
         if given:
-            _check_lengths(name, lengths, size)
+            check_lengths(name, lengths, size)
         # Bytes are joined in a hundredth of the time that numpy takes for many arrays, in one call.
         fields[name] = np.frombuffer(b"".join(values), dtype=np.float64).reshape(-1, size) if given else None
     times = np.array([nanoseconds(point.time_from_start) for point in points], dtype=np.int64)
@@ -374,7 +374,7 @@ def _points(data: bytes, place: int, count: int, size: int) -> tuple[NDArray[np.
         at += 1 + (0 if not lengths[-1] else (at + 1) % 2 + 2 * lengths[-1])
     for name, length in zip(FIELDS, lengths, strict=True):
         if length:
-            _check_lengths(name, {length}, size)
+            check_lengths(name, {length}, size)
     # Numbers begin at whole multiples of their size, so how much a point takes depends on where in these it begins.
     begins = np.empty(count, np.int64)
     begins[0] = place // 4
@@ -392,7 +392,7 @@ def _points(data: bytes, place: int, count: int, size: int) -> tuple[NDArray[np.
             at_all = at_all + at_all % 2 + 2 * length
     k = int(np.argmin(odd))
     if odd[k] < count:  # behind the first point that differs, all is read from the wrong place
-        _check_lengths(FIELDS[k], {lengths[k], int(words[places[k][odd[k]]])}, size)
+        check_lengths(FIELDS[k], {lengths[k], int(words[places[k][odd[k]]])}, size)
     fields: dict[str, Array | None] = dict.fromkeys(FIELDS)
     for name, length, at_field in zip(FIELDS, lengths, places, strict=True):
         if length:
@@ -411,6 +411,7 @@ def _step(lengths: list[int], odd: int) -> int:
     return at + 2 - odd
 
 
-def _check_lengths(name: str, lengths: set[int], size: int) -> None:
+def check_lengths(name: str, lengths: set[int], size: int) -> None:
+    """Raise MessageError unless a field has as many entries in all points as there are joints."""
     if lengths != {size}:
         raise MessageError(TRAJECTORIES, f"{name} has {sorted(lengths)[:10]} entries for {size} joints")

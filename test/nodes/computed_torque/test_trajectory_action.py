@@ -72,7 +72,7 @@ def world(monkeypatch):
     module.FollowJointTrajectory = SimpleNamespace(Result=SimpleNamespace, Feedback=None)
     monkeypatch.setitem(sys.modules, "control_msgs", package)
     monkeypatch.setitem(sys.modules, "control_msgs.action", module)
-    monkeypatch.setattr(action, "ActionServer", lambda *args, **callbacks: SimpleNamespace(**callbacks))
+    monkeypatch.setattr(action, "GoalServer", lambda *args, **callbacks: SimpleNamespace(**callbacks))
     monkeypatch.setattr(action, "begin_goal", lambda handle: setattr(handle, "status", "executing"))
     monkeypatch.setattr(action, "finish_goal", lambda server, handle, result: setattr(handle, "result", result))
     loop = Loop(rate=1000.0)

@@ -16,15 +16,32 @@ from lie_dynamics_ros.ros.node.process import GarbageBetweenCallbacks, freeze_gc
 ASK = """
 import json, os, sys, threading
 from lie_dynamics_ros.ros.node.process import apply_real_time, usual_scheduling
+from lie_dynamics_ros.ros.requests.worker import work_beside
 
 def threads():
     return [int(t) for t in os.listdir("/proc/self/task")]
 
+class Beside(threading.Thread):
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.ready = threading.Event()
+        self.start()
+        self.ready.wait()
+
+    def run(self):
+        work_beside()
+        self.number = threading.get_native_id()
+        self.ready.set()
+        wake.wait()
+
 wake = threading.Event()
+beside = [Beside()]
 threading.Thread(target=wake.wait, daemon=True).start()
 outcome = apply_real_time(json.loads(sys.argv[1]))
 threading.Thread(target=wake.wait, daemon=True).start()
+beside.append(Beside())
 found = {
+    "beside": [os.sched_getparam(thread.number).sched_priority for thread in beside],
     "granted": outcome.granted, "refused": outcome.refused, "threads": len(threads()),
     "schedulers": [os.sched_getscheduler(t) for t in threads()],
     "priorities": [os.sched_getparam(t).sched_priority for t in threads()],
@@ -50,7 +67,8 @@ def test_all_threads_get_the_priority_or_the_refusal_is_told():
     assert found["threads"] >= 3
     if found["granted"]:
         assert found["granted"] == ["SCHED_FIFO priority 7"] and not found["refused"]
-        assert set(found["schedulers"]) == {os.SCHED_FIFO} and set(found["priorities"]) == {7}
+        assert set(found["schedulers"]) == {os.SCHED_FIFO}
+        assert sorted(found["priorities"])[2:] == [7] * (found["threads"] - 2) and found["beside"] == [6, 6]
     else:
         assert "SCHED_FIFO priority 7" in found["refused"][0] and "not permitted" in found["refused"][0]
         assert set(found["schedulers"]) == {os.SCHED_OTHER}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -23,8 +23,8 @@ from ....ros.node.side_node import SideNode
 from ....ros.requests.worker import Job
 from ....ros.wire import qos
 from ....ros.wire.compatibility import begin_goal, finish_goal
+from ....ros.wire.goal_requests import GoalServer, forget_points
 from ....ros.wire.messages import nanoseconds
-from ....ros.wire.serialized import let_go
 from ..answer import ControllerAnswer
 from ..core import ComputedTorqueCore
 from ..trajectories.goals import (
@@ -82,7 +82,7 @@ class TrajectoryAction:
             node.get_logger().info(f"without the action {NAME}: the package control_msgs is not installed")
             return
         self._type = FollowJointTrajectory
-        self._server = ActionServer(
+        self._server = GoalServer(
             side,
             FollowJointTrajectory,
             side.name_of(NAME),
@@ -117,7 +117,7 @@ class TrajectoryAction:
         else:
             return GoalResponse.ACCEPT
         with suppress(AttributeError):
-            let_go(request.trajectory)
+            forget_points(request.trajectory)
         return GoalResponse.REJECT
 
     def _accepted(self, handle: ServerGoalHandle) -> None:
@@ -256,7 +256,7 @@ def prepare_goal(core: ComputedTorqueCore, goal: Goal, request: Any) -> Prepared
     try:
         start, points = read_joint_trajectory(request.trajectory, JointMapping(known))
     finally:
-        let_go(request.trajectory)
+        forget_points(request.trajectory)
     names = [known[k] for k in points.joints]
     numbers, options = core.numbers, core.options
 
