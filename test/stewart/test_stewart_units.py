@@ -1,4 +1,4 @@
-"""Poses and lengths in millimetres: refused or told by everything that takes them."""
+"""Poses and lengths in millimetres, angles in degrees: refused or told by everything that takes them."""
 
 import inspect
 import warnings
@@ -34,7 +34,7 @@ FUNCTIONS = {
     "identifiability_report": [(MANY,)],
     "leg_forces_for_wrench": [(FAR, SIX)],
     "leg_length_second_derivatives": [(FAR,)],
-    "solve_forward_kinematics": [(LENGTHS, PLATFORM.home_pose)],
+    "solve_forward_kinematics": [(LENGTHS, PLATFORM.home_pose), (SHORT[0], FAR), (SHORT, MANY)],
     "solve_from_home": [(LENGTHS,)],
     "stiffness": [(FAR, SIX)],
     "travel_left": [(FAR,)],
@@ -75,6 +75,40 @@ def test_poses_of_methods(name):
 @pytest.mark.parametrize(("name", "given"), [(name, one) for name, rows in FUNCTIONS.items() for one in rows])
 def test_poses_and_lengths_of_functions(name, given):
     assert "millimetres" in told(getattr(stewart, name), PLATFORM, *given)
+
+
+SERVOS = stewart.semi_regular_rotary_platform(0.1, 0.07, 0.2, 0.2, 0.02, 0.11)
+DEGREES = np.full(6, 30.0)
+AT_HOME = {"pose": SERVOS.home_pose, "angles": DEGREES}
+ANGLES = {
+    name: {key: AT_HOME[key] for key in inspect.signature(of).parameters if key in AT_HOME}
+    for name, of in inspect.getmembers(stewart.RotaryPlatform, inspect.isfunction)
+    if inspect.signature(of).parameters.keys() >= {"self", "angles"} and not name.startswith("_")
+}
+#: Of these methods, what takes angles that another one has looked at.
+LOOKED_AT = {"derivatives", "time_to_singularity", "tip_rates", "turned"}
+
+
+@pytest.mark.parametrize("name", sorted(ANGLES.keys() - LOOKED_AT))
+def test_angles_of_methods(name):
+    assert "degrees" in told(getattr(SERVOS, name), **ANGLES[name])
+
+
+def test_angles_of_functions_and_in_files():
+    text = SERVOS.to_yaml()
+    fusion = stewart.StewartFusion(SERVOS, SERVOS.home_pose)
+    points = SERVOS.base_points, SERVOS.platform_points, SERVOS.axes, SERVOS.horns, SERVOS.rods
+    assert "degrees" in told(stewart.solve_forward_kinematics, SERVOS, DEGREES, SERVOS.home_pose)
+    assert "degrees" in told(stewart.calibrate_rotary, SERVOS, NEAR, np.tile(DEGREES, (30, 1)))
+    assert "degrees" in told(fusion.update, DEGREES, dt=0.01)
+    assert "degrees" in told(stewart.RotaryPlatform, *points, home_angles=DEGREES)
+    assert "degrees" in told(stewart.RotaryPlatform, *points, angle_limits=(-60.0, 60.0))
+    for key, value in (("home_angles", "30.0"), ("angle_limits", "[-60, 60]")):
+        rows = [f"  {key}: {value}" if row.strip().startswith(key) else row for row in text.splitlines()]
+        assert "degrees" in told(stewart.RotaryPlatform.from_yaml, "\n".join(rows) + "\n")
+    assert "degrees" in stewart.StewartTracker(SERVOS, SERVOS.home_pose).update(DEGREES).message
+    for angles in (SERVOS.home_angles, np.full(6, 2.0), np.full(6, np.nan)):
+        assert not told(SERVOS.tips, angles)
 
 
 def test_first_lengths_of_a_fusion_and_home_poses():

@@ -296,14 +296,14 @@ class ContactObserver:
         self._all_held = np.divide(full, held, out=np.zeros(n), where=held > 0.0) ** 2
         self._joints = np.column_stack([held, smoothing])
         self._drift = Drift(self._prior, self._forget_time)
-        self._usual, self._steps = noise.period, 0
+        self._usual, self._steps, self._waited = noise.period, 0, 0.0
         self._run = _Run.of(model)
         self.acceleration: Array = np.zeros(n)
 
     def reset(self) -> None:
         """Start again; what was learned of offsets and friction is forgotten, too."""
         self._drift = Drift(self._prior, self._forget_time)
-        self._usual, self._steps = self.noise.period, 0
+        self._usual, self._steps, self._waited = self.noise.period, 0, 0.0
         self.restart()
 
     def restart(self) -> None:
@@ -381,14 +381,22 @@ class ContactObserver:
         wk.spread_noise(run.masses[place], velocity, run.work, run.spreads[place].reshape(velocity.shape))
 
     def _more(self, step: float) -> float:
-        """Return by how much a step is longer than the usual one, the median of those so far; zero for even ones."""
+        """Return by how much a step is longer than the usual one, the median of those so far; zero for even ones.
+
+        A long step by itself, and short ones that make up for it, say nothing of the usual.
+        """
         self._steps += 1
         if self._steps == 1:
             self._usual = step
         more = step - self._usual
+        stalled = (GAP - 1.0) * self._usual
+        alone, made_up = more > stalled and not self._waited, more < -stalled and self._waited > 0.0
+        self._waited = max(self._waited + more, 0.0) if made_up else more * (more > stalled)
         if abs(more) <= EVEN * self._usual:
+            self._usual += EVEN * more
             return 0.0
-        self._usual += float(np.copysign(max(1.0 / (self._steps + 1), 0.1 * EVEN) * self._usual, more))
+        if not (made_up or alone):
+            self._usual += float(np.copysign(max(1.0 / (self._steps + 1), 0.1 * EVEN) * self._usual, more))
         return more
 
     def _earlier(self, q: Array, qd: Array, step: float) -> tuple[Array, Array] | None:

@@ -59,6 +59,23 @@ def spread_noise(mass: Array, velocity: Array, work: Array, out: Array) -> int:
     return 0
 
 
+@outline
+def add_late(first: int, last: int, sums: Array, times: Array, work: Array, out: Array) -> None:
+    """Add the square of what is missed where stamps between two states are off by what their steps are uneven.
+
+    `work` (n, n + 3) holds the learned offset and dry friction in its last columns, and gives one to work in.
+    """
+    n, longer = sums.shape[1], times[last, LONGER] - times[first, LONGER]
+    if first == last:
+        return
+    for i in range(n):
+        a, b = sums[last, i], sums[first, i]
+        work[i, n] = a[UNEVEN] - b[UNEVEN] + longer * work[i, n + 1]
+        work[i, n] += (a[UNEVEN_DRY] - b[UNEVEN_DRY]) * work[i, n + 2]
+        for j in range(i + 1):
+            out[i, j] += work[i, n] * work[j, n]
+
+
 @kernel(
     "(float64[::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],"
     " float64[:, :, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, ::1],"
@@ -105,7 +122,9 @@ def judge_windows(
     kept = settings[KEPT]
     for i in range(n):
         work[i, n + 1], work[i, n + 2] = kept * drift[i, D_OFFSET], kept * drift[i, D_DRY]
-    filled = 0
+    # A state that waited has a stamp as late as it is longer after the state with the soonest one: whether that is so
+    # may differ on both sides of the soonest, and of the last stall.
+    filled, judged, soonest, stall = 0, 0, here, here
     for w in range(sizes.shape[0]):
         size = int(sizes[w])
         if size >= count:
@@ -122,13 +141,19 @@ def judge_windows(
         for i in range(n):
             for j in range(i + 1):
                 S[i, j] = squares * impulse[w, i, j]
-        longer = times[here, LONGER] - times[first, LONGER]
-        for i in range(n):  # stamps may be off by what steps are uneven, as when states have waited
-            a, b = sums[here, i], sums[first, i]
-            work[i, n] = a[UNEVEN] - b[UNEVEN] + longer * work[i, n + 1]
-            work[i, n] += (a[UNEVEN_DRY] - b[UNEVEN_DRY]) * work[i, n + 2]
-            for j in range(i + 1):
-                S[i, j] += work[i, n] * work[j, n]
+        for k in range(judged + 1, size + 1):
+            before = (count - 1 - k) % rows
+            if times[before, LONGER] <= times[soonest, LONGER]:
+                soonest = before
+            if stall == here and times[(before + 1) % rows, LONGER] - times[before, LONGER] > 0.5 * settings[PERIOD]:
+                stall = before
+        judged = size
+        older, newer = soonest, stall
+        if (here - soonest) % rows < (here - stall) % rows:
+            older, newer = stall, soonest
+        add_late(first, older, sums, times, work, S)
+        add_late(older, newer, sums, times, work, S)
+        add_late(newer, here, sums, times, work, S)
         for i in range(n):
             for j in range(i + 1):
                 S[i, j] += spreads[here, other * n + i, j] + spreads[first, other * n + i, j]

@@ -11,6 +11,7 @@ from ...engine.compile import raise_if_rejected
 from ...errors import StewartError
 from ...lie import se3, so3
 from ..geometry.any_platform import PointJointed, points_of, require_legs
+from ..geometry.checks import check_turns
 from ..geometry.rotary_platform import RotaryPlatform
 from ..solvers.reachability import check_place, check_units
 from .fault_detector import Belief, EvidenceSettings, FaultDetector, SensorModel
@@ -20,6 +21,7 @@ from .kernels.motion import E_DELAY, X_DELAY, X_P
 from .kernels.readings import ANGLE, INCLINATION, KIND, READING
 from .result import FusedPose
 from .sensors import DisplacementSensor, HornSensor, InertialSensor, allowed_repeats, number, vector
+from .without_inertial import WithoutInertial
 
 #: Standard deviations at the start: w [rad/s], v [m/s], w' [rad/s^2], v' [m/s^2].
 RATES = (1.0, 1.0, 50.0, 10.0)
@@ -164,6 +166,15 @@ class StewartFusion:
             number("fusion", "threshold", threshold), _whole("window", window), _whole("recovery", recovery)
         )
         self._detector, self._started = self._detector_at(pose), False
+        self._beside: WithoutInertial | None = None
+        if inertial is not None:
+            alone = StewartFusion(
+                platform, pose, leg_noise=noise.tolist(), jerk=jerk, sensors=sensors, leg_delays=delays.tolist(),
+                leg_delay_deviations=unknown.tolist(), leg_resolution=leg_resolution, gravity=gravity,
+                threshold=threshold, window=window, recovery=recovery,
+            )  # fmt: skip
+            late = 3.0 * max(inertial.delay_error, inertial.delay_deviation)
+            self._beside = WithoutInertial(alone, {GYROSCOPE, ACCELEROMETER}, self._settings.recovery, late)
 
     def _tables(self, jerk: tuple[float, float], gravity: Sequence[float]) -> tuple[Array, Array, Array]:
         """Return constants, geometry and variances for `SensorModel`."""
@@ -195,6 +206,8 @@ class StewartFusion:
     def reset(self, pose: ArrayLike) -> None:
         """Forget all: the next readings are those of a platform near ``pose`` (4, 4)."""
         self._detector, self._started = self._detector_at(pose), False
+        if self._beside is not None:
+            self._beside.reset(pose)
 
     def _detector_at(self, pose: ArrayLike) -> FaultDetector:
         """Return what accepts sensors, from a belief near a pose on, with the rates of `RATES`."""
@@ -256,12 +269,40 @@ class StewartFusion:
         """
         dt, ages = number("update", "dt", dt, zero=True), self._ages(age)
         values, there = self._gather(readings, gyroscope, accelerometer, present)
-        if not self._started:
-            if not isinstance(self._platform, RotaryPlatform):
+        first = not self._started
+        if first:
+            if isinstance(self._platform, RotaryPlatform):
+                check_turns(values[:6], self._platform.angle_limits)
+            else:
                 check_units(points_of(self._platform), values[:6])
-            return self._start(values, dt, ages)
-        named, returned, disturbed = self._detector.take(values, there, dt, ages)
-        return self._result(named, returned, disturbed)
+            fused = self._start(values, dt, ages)
+        beside, count = self._beside, len(self._points)
+        if beside is None:
+            return fused if first else self._result(*self._detector.take(values, there, dt, ages))
+        alone = beside.take(values[:count], there[:count], dt, ages)
+        felt: bool | None = None
+        if not first:
+            try:
+                fused = self._result(*self._detector.take(values, there, dt, ages))
+            except StewartError:
+                if alone is None or alone.lost:
+                    raise
+                self._restart(alone)
+                fused = self._result((), (), True)
+            felt = self._detector.surprised(slice(count, count + 6))
+        chosen = beside.choose(fused, alone, dt, felt, bool(there[:count].any()))
+        if alone is not None and beside.refutes:
+            self._restart(alone)
+        return chosen
+
+    def _restart(self, alone: FusedPose) -> None:
+        """Go on from an estimate without the IMU, of whose errors nothing is known any more."""
+        detector = self._detector_at(alone.pose)
+        detector.belief.x[: mk.X_DELAY] = alone.state[: mk.X_DELAY]
+        part = slice(mk.E_DELAY)
+        detector.belief.covariance[part, part] = alone.error_covariance[part, part]
+        detector.go_on_from(self._detector)
+        self._detector = detector
 
     def _ages(self, age: ArrayLike) -> Array:
         """Return the age of each geometric reading (6 + k,) [s]."""

@@ -176,8 +176,8 @@ class NoFault:
         return True
 
 
-#: A reading within so many standard deviations of what is expected agrees.
-_AGREES = 3.0
+#: A reading within so many standard deviations of what is expected agrees, beyond so many it surprises.
+_AGREES, _SURPRISE = 3.0, 5.0
 #: A fault and a disturbance at once are that much less likely than one of them: twice a logarithm.
 _BOTH = 20.0
 #: So much less likely is beyond doubt, where so many readings in a row have fitted.
@@ -262,6 +262,18 @@ class FaultDetector:
         self._take_in(there)
         returned = tuple(name for name in before if name not in self.left_out)
         return tuple(name for name in self.left_out if name not in before), returned, disturbed
+
+    def surprised(self, part: slice) -> bool | None:
+        """Return whether a reading of the last sample was far from what was expected; None where none was there."""
+        innovations, variances, _ = self._judged[:, part]
+        seen = np.isfinite(innovations)
+        return bool((innovations[seen] ** 2 > _SURPRISE**2 * variances[seen]).any()) if seen.any() else None
+
+    def go_on_from(self, other: FaultDetector) -> None:
+        """Take over the time of another one, and what it excludes of the sensors whose bias is estimated."""
+        self._time, self._last, self._same = other._time, other._last, other._same
+        self._heard, self._lapse = other._heard, other._lapse
+        self.left_out = {name: fault for name, fault in other.left_out.items() if name in self._biases}
 
     def _lapses(self, values: Array) -> Array:
         """Return the time (k,) since geometric readings before [s]; several of one time count as one."""

@@ -115,6 +115,19 @@ def longest_of(base_points: Array, platform_points: Array, limits: Array) -> Arr
     return np.where(np.isfinite(limits[:, 1]), OF_LIMITS * limits[:, 1], OF_SIZE * size)
 
 
+def check_turns(angles: Array, limits: Array) -> None:
+    """Raise StewartError for angles (..., 6) [rad] that are more than a turn beyond limits (6, 2); NaN is none."""
+    beyond = np.maximum(angles - limits[:, 1], limits[:, 0] - angles)
+    bad = np.argwhere((beyond > 2.0 * np.pi) & (beyond < np.inf))
+    if bad.size:
+        leg = int(bad[0][-1])
+        low, high = limits[leg]
+        raise StewartError(
+            f"leg {leg + 1} has the angle {angles[tuple(bad[0])]:.6g} rad, expected about {low:.6g} to {high:.6g}: "
+            "degrees?", name=f"leg {leg + 1}",
+        )  # fmt: skip
+
+
 def check_home_lengths(lengths: Array, limits: Array, size: float) -> None:
     """Raise StewartError unless leg lengths (6,) of a home pose are within limits (6, 2) and suit the platform's size.
 

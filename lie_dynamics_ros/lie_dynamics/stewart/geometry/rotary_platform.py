@@ -32,11 +32,13 @@ from ...lie._arrays import numbers
 from ...shown import Drawn, shown
 from ...texts import LARGEST
 from . import inverse_kinematics as ik
-from .checks import N_LEGS, as_directions, as_six
+from .checks import N_LEGS, as_directions, as_six, check_turns
 from .inverse_kinematics import TwistFrame
 from .platform import StewartPlatform
 from .yaml_files import ROTARY_KEYS, read_yaml
 
+#: Beyond which limits of angles are no radians [rad]: a horn comes round after one turn.
+_MOST_TURNS = 8.0 * np.pi
 #: How far angles of a home pose may be from the home angles that were given [rad].
 HOME_SLACK = 0.2
 #: Corrections of Newton's method from a level pose to that of the home angles.
@@ -116,6 +118,7 @@ class RotaryPlatform(Drawn):
         put(self, "rods", as_six(rods, "rods", "lengths above zero [m]", _is_length))
         put(self, "angle_limits", as_angle_limits(angle_limits))
         wanted = as_six(home_angles, "home_angles", "angles [rad]", lambda x: np.abs(x) <= LARGEST)
+        check_turns(wanted, self.angle_limits)
         put(self, "home_angles", wanted)
         home = self.points.home_pose
         if home is None:
@@ -178,14 +181,20 @@ class RotaryPlatform(Drawn):
         """Smallest and largest angle of each motor, (6, 2) [rad]."""
         return self.angle_limits
 
+    def _as_angles(self, angles: ArrayLike) -> Array:
+        """Return angles (..., 6) as an array; StewartError where they are degrees."""
+        array = ik.as_vector(angles, N_LEGS, "angles")
+        check_turns(array, self.angle_limits)
+        return array
+
     def motor_margins(self, angles: ArrayLike) -> Array:
         """Return the distance of each angle to its nearer limit, negative beyond it, (..., 6) [rad]."""
-        angles = ik.as_vector(angles, N_LEGS, "angles")
+        angles = self._as_angles(angles)
         return np.minimum(angles - self.angle_limits[:, 0], self.angle_limits[:, 1] - angles)
 
     def check_motor_limits(self, angles: ArrayLike) -> None:
         """Raise StewartError naming the first motor whose angle is NaN or outside its limits."""
-        angles = ik.as_vector(angles, N_LEGS, "angles")
+        angles = self._as_angles(angles)
         bad = np.argwhere(~(self.motor_margins(angles) >= 0.0))
         if bad.size:
             leg = int(bad[0][-1])
@@ -214,7 +223,7 @@ class RotaryPlatform(Drawn):
 
     def tips(self, angles: ArrayLike) -> Array:
         """Return the balls on the horns in {N} at angles, (..., 6) [rad] -> (..., 6, 3) [m]."""
-        t = ik.as_vector(angles, N_LEGS, "angles")[..., None]
+        t = self._as_angles(angles)[..., None]
         arms = np.cos(t) * self.frames[..., 0] + np.sin(t) * self.frames[..., 1]
         return np.asarray(self.base_points + self.horns[:, None] * arms)
 
@@ -229,7 +238,7 @@ class RotaryPlatform(Drawn):
 
         `assembly_modes(*platform.locked(angles))` are all poses with these angles.
         """
-        t = ik.as_vector(angles, N_LEGS, "angles")
+        t = self._as_angles(angles)
         if t.shape != (N_LEGS,) or not np.isfinite(t).all():
             raise StewartError(f"angles: six finite numbers are expected [rad], got {t.tolist()}", name="angles")
         home = self.__dict__.get("home_pose")
@@ -474,6 +483,8 @@ def as_angle_limits(value: ArrayLike | None) -> Array:
             f"angle_limits: smallest and largest angle are expected, one or six pairs [rad], got {value!r}",
             name="angle_limits",
         )
+    if (np.isfinite(array) & (np.abs(array) > _MOST_TURNS)).any():
+        raise StewartError(f"angle_limits: radians are expected, got {value!r}: degrees?", name="angle_limits")
     array = np.array(np.broadcast_to(array, (N_LEGS, 2)))
     array.flags.writeable = False
     return array

@@ -29,7 +29,7 @@ from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.platform import StewartPlatform
 from ..geometry.rotary_platform import RotaryPlatform
 from .charts import Chart, LegEquations, PoseSE3, Quaternion, ResidualForm, RollPitchYaw
-from .reachability import check_lengths, why_unreachable
+from .reachability import check_lengths, check_place, why_unreachable
 
 #: Why an iteration ended; position in the tuple is the code in `Outcome.stop`.
 STOPS = (
@@ -453,6 +453,7 @@ def solve_forward_kinematics(
         raise StewartError(f"length_unit is {unit}, expected a positive length in metres")
     form: ResidualForm = settings.choice("residual", ("squared", "length"), "squared")
     targets, poses, batch = _as_batch(check_lengths(lengths, platform), guess)
+    check_place(platform, poses, "guess")
     tolerance = settings.take("tolerance", None)
     tolerances = (
         _RELATIVE_TOLERANCE * targets.max(axis=1) if tolerance is None else np.full(len(targets), float(tolerance))

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...arrays import Array, ArrayLike
 from ...errors import StewartError
+from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS, longest_of
-from ..geometry.inverse_kinematics import as_vector
 from ..geometry.platform import StewartPlatform
 
 _ROUNDING = 1e-9
@@ -25,7 +25,7 @@ def check_lengths(lengths: ArrayLike, platform: StewartPlatform | None = None) -
 
     With a platform, lengths that are far beyond its size are refused, too: they are in other units.
     """
-    array = as_vector(lengths, N_LEGS, "lengths")
+    array = ik.as_vector(lengths, N_LEGS, "lengths")
     bad = np.argwhere(~(np.isfinite(array) & (array > 0.0)))
     if bad.size:
         leg = int(bad[0][-1]) + 1
@@ -49,16 +49,18 @@ def check_units(platform: StewartPlatform, lengths: Array) -> None:
         )
 
 
-def check_place(platform: StewartPlatform, pose: ArrayLike) -> None:
-    """Raise StewartError for a pose (4, 4) so far away that its position is in other units than metres."""
-    pose = np.asarray(pose, np.float64)
-    if pose.shape == (4, 4) and np.isfinite(pose).all():
-        lengths, longest = platform.leg_lengths(pose), longest_legs(platform)
-        leg = int(np.argmax(lengths / longest))
-        if lengths[leg] > longest[leg]:
+def check_place(platform: StewartPlatform, pose: ArrayLike, name: str = "pose") -> None:
+    """Raise StewartError for poses (..., 4, 4) so far away that positions are in other units than metres."""
+    poses = np.asarray(pose, np.float64)
+    if poses.shape[-2:] == (4, 4) and np.isfinite(poses).all():
+        legs = ik.leg_vectors(platform.base_points, platform.platform_points, poses)
+        lengths, longest = ik.norms(legs), longest_legs(platform)
+        bad = np.argwhere(lengths > longest)
+        if bad.size:
+            leg = int(bad[0][-1])
             raise StewartError(
-                f"pose: leg {leg + 1} has length {lengths[leg]:.6g} m there, expected at most {longest[leg]:.6g} by "
-                "the leg limits or the size of this platform: millimetres?", name="pose",
+                f"{name}: leg {leg + 1} has length {lengths[tuple(bad[0])]:.6g} m there, expected at most "
+                f"{longest[leg]:.6g} by the leg limits or the size of this platform: millimetres?", name=name,
             )  # fmt: skip
 
 
