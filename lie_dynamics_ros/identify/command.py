@@ -145,7 +145,10 @@ def run(given: argparse.Namespace) -> int:
         if given.payload is not None:
             joints = [name for name in model.joint_names if name not in given.leave_out]
             known = _payload(given.payload)
-            print(gains_from_payload(model, *runs, frame, known, joints=joints, cutoff=given.cutoff).report())
+            found = gains_from_payload(
+                model, *runs, frame, known, joints=joints, cutoff=given.cutoff, despite_problems=given.despite_problems
+            )
+            print(found.report())
             return 0
         payload = identify_payload(
             model, *runs, frame, drive_gains=gains, left_out=given.leave_out, cutoff=given.cutoff,

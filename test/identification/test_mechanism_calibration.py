@@ -121,9 +121,7 @@ def test_platforms_by_their_geometry(kind, rng):
         poses = drawn.home_pose @ se3.exp(rng.uniform(-1.0, 1.0, (14, 6)) * np.repeat((0.08, 0.004), 3))
         read = semi_regular_rotary_platform(*shape, 0.0205, 0.11).motor_positions(poses)
     seen = {"poses": poses} if kind == "6-UPS" else {"positions": poses[:, :3, 3]}
-    found = calibrate_mechanism(
-        kind, read, dimensions={"geometry": drawn}, unknown=[unknown], fit_zeros=False, **seen
-    )
+    found = calibrate_mechanism(kind, read, dimensions={"geometry": drawn}, unknown=[unknown], fit_zeros=False, **seen)
     assert found.converged and found.unidentifiable == ()
     assert np.abs(found.dimensions[unknown] - value).max() < 1e-9
     assert np.abs(found.made.pose(found.made.q)[:2, 3]).max() < 0.05

@@ -9,7 +9,12 @@ from support import arms
 from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
 
 from lie_dynamics_ros.lie_dynamics import InputError, Model, SpatialInertia
-from lie_dynamics_ros.lie_dynamics.identification import RecordingError, gains_from_payload, identify_payload
+from lie_dynamics_ros.lie_dynamics.identification import (
+    RecordingError,
+    gains_from_payload,
+    identify_payload,
+    identify_robot,
+)
 
 
 @cache
@@ -92,8 +97,25 @@ def test_what_identify_robot_refuses_is_refused_in_either_recording(recordings, 
     runs = {"without": without, "loaded": loaded}
     time, q, effort = runs[which]
     runs[which] = (time, *wrong(q, effort))
+    with pytest.raises(RecordingError, match=said):
+        identify_robot(model, *runs[which])
     with pytest.raises(RecordingError, match=f"^{which}: .*{said}"):
         identify_payload(model, **runs, frame=frame)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [(lambda q, e: (q, e[:, [0, 2, 1]]), "not identified|swapped"), (lambda q, e: (np.degrees(q), e), "degrees"),
+     (lambda q, e: (q * [1, -1, 1], e), "wrong sign|not identified")],
+    ids=("swapped", "degrees", "sign"),
+)  # fmt: skip
+def test_gains_of_wrong_recordings_are_no_facts(recordings, wrong, said):
+    model, *runs, frame = recordings
+    given = SpatialInertia(2.0, [0.1, 0.0, 0.2], np.zeros((3, 3)))
+    joints = model.joint_names[1:]
+    gains_from_payload(model, *runs, frame, given, joints=joints)
+    with pytest.raises(InputError, match=said):
+        gains_from_payload(model, *((t, *wrong(q, e)) for t, q, e in runs), frame, given, joints=joints)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +123,7 @@ def recordings():
     """An arm of three joints: other readings of a recording are few, and fitted in no time."""
     model = Model.from_urdf(ARM)
     loaded = model.with_payload("c", 2.0, [0.1, 0.0, 0.2])
-    runs = [recording(m, np.random.default_rng(seed), 6.0) for m, seed in ((model, 1), (loaded, 2))]
+    runs = [recording(m, np.random.default_rng(seed), 7.0) for m, seed in ((model, 1), (loaded, 2))]
     return guess_of(model, np.random.default_rng(3), 0.2), *runs, "c"
 
 

@@ -16,6 +16,9 @@ from ..model.configuration import checked
 from ..model.model import Model
 from ..shown import Plotted, shown
 
+#: Largest step of a recording [s]: motion is not seen by less.
+MOST_STEP = 0.5
+
 
 @shown
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,15 @@ def even_times(time: npt.ArrayLike) -> Array:
         raise InputError("time: finite real times are expected", name="time", value=time)
     steps = np.diff(times) if times.ndim == 1 else np.zeros(0)
     if len(steps) < 2 or not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
-        raise InputError("time: evenly spaced, growing times are expected", name="time", value=time)
+        text = "time: evenly spaced, growing times are expected"
+        if len(steps):
+            usual = float(np.median(steps))
+            at = int(np.argmax(np.abs(steps - usual)))
+            text += f", got a step of {steps[at]:.4g} after sample {at}, others of {usual:.4g}"
+        raise InputError(text, name="time", value=time)
+    if steps.mean() > MOST_STEP:
+        message = f"time: seconds are expected, at most {MOST_STEP:g} s between samples, got {steps.mean():.4g}"
+        raise InputError(f"{message}: milliseconds or nanoseconds?", name="time", value=time)
     return np.asarray(times)
 
 

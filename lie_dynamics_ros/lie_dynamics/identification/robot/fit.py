@@ -191,6 +191,8 @@ MOST_DELAY = 0.05
 NEIGHBOURS, LEAST_LEFT = 8, 0.1
 #: Effort of a joint below which noise may be all of it, over that of the joint that works hardest.
 FLOOR = 5e-3
+#: Singular values, over the largest, that are round-off.
+_CUT = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,3 +461,56 @@ def _averaged(spectrum: Array) -> Array:
 
     window = np.hanning(2 * NEIGHBOURS + 3)[1:-1]
     return np.asarray(convolve1d(spectrum, window / window.sum(), mode="mirror"))
+
+
+def any_drive(run: Samples, j: int, delay: float = 0.0) -> Array:
+    """Return columns (n, 13) of a joint's damping, dry friction by all Stribeck curves, rotor, offset, and of a delay.
+
+    An effort that is recorded later by a delay is, to first order, less its rate times that.
+    """
+    rate = run.source.later(np.gradient(run.source.effort[:, [j]], run.source.step, axis=0), run.at, delay)
+    friction = run.side[:, j], *run.bends[:, :, j]
+    return np.column_stack([run.qd[:, j], *friction, run.qdd[:, j], np.ones(len(run.at)), rate])
+
+
+def seconds_of(run: Samples) -> npt.NDArray[np.intp]:
+    """Return in which second of a recording samples (n,) are: errors may hang together as long."""
+    return np.asarray(run.source.time[run.at] - run.source.time[0]).astype(np.intp)
+
+
+def orthogonal(columns: Array) -> Array:
+    """Return orthonormal columns that reach as far as columns (n, p) do, but for round-off."""
+    size = np.linalg.norm(columns, axis=0)
+    U, s, _ = np.linalg.svd(columns / np.where(size > 0.0, size, 1.0), full_matrices=False)
+    return np.asarray(U[:, s > _CUT * s.max(initial=0.0)])
+
+
+def coefficient(others: Array, force: Array, aim: Array, block: npt.NDArray[np.intp]) -> tuple[float, Array, float]:
+    """Return the coefficient of a force (n,) beside other columns, errors of it by blocks, and what it explains.
+
+    What other columns, orthonormal, explain of the force is taken out of it (Frisch, Waugh and Lovell); where nothing
+    is left, errors are infinite. Errors are as each block of rows is without having been fitted (jackknife): short
+    recordings look better than they are else.
+
+    Returns
+    -------
+    found : float
+    scores : ndarray, shape (k,)
+        Errors that each of the k blocks makes.
+    explained : float
+        Part of the square of what the other columns leave.
+    """
+    own, rest = force - others @ (others.T @ force), aim - others @ (others.T @ aim)
+    square, left = float(own @ own), float(rest @ rest)
+    numbers = np.unique(block)
+    if not square > (_CUT * np.linalg.norm(force)) ** 2:
+        return 0.0, np.full(len(numbers), np.inf), 0.0
+    found = float(own @ rest) / square
+    rest = rest - own * found
+    D = np.column_stack([others, own / np.sqrt(square)])
+    scores = np.zeros(len(numbers))
+    for k, number in enumerate(numbers):
+        part = D[block == number]
+        kept = np.eye(D.shape[1]) - part.T @ part
+        scores[k] = np.linalg.lstsq(kept, part.T @ rest[block == number], rcond=_CUT)[0][-1]
+    return found, scores / np.sqrt(square), found**2 * square / max(left, 1e-300)

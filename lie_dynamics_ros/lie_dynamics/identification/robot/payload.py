@@ -27,7 +27,7 @@ from ...model.model import Model
 from ...shown import shared_options, shown
 from ..estimation import Divergence, chosen_bodies, consistent_fit, references
 from ..recordings import even_times
-from .fit import HUBER, TERMS, Equations, Fit, least_squares, triangle
+from .fit import HUBER, TERMS, Equations, Fit, any_drive, coefficient, least_squares, orthogonal, seconds_of, triangle
 from .problems import Problem, RecordingError, judged_fit, stop_at
 from .samples import Samples, measured, samples_of
 from .signals import RecordingOptions, RecordingUse, signals_of
@@ -162,7 +162,7 @@ def identify_payload(
         A.append(np.concatenate([loads, matrix], axis=-1))
         aims.append(run.effort(fit.delay) - equations.known)
         moving.append(run.moving)
-        blocks.append(2 * (run.source.time[run.at] - run.source.time[0]).astype(np.intp) + k)
+        blocks.append(2 * seconds_of(run) + k)
     rows, aim, weight, block = (np.concatenate(x) for x in (A, aims, moving, blocks))
     weight = weight.astype(np.float64)
     found, covariance, parts = _fitted(model, bodies, fit, rows, aim, weight, block, use.prior_weight)
@@ -250,10 +250,6 @@ def _inverse(H: Array) -> Array:
 
 #: Largest relative standard deviation of a gain that counts as known.
 TOLD = 0.1
-#: Singular values, over the largest, that are round-off.
-_CUT = 1e-7
-#: Time in which errors may hang together [s].
-_BLOCK = 1.0
 
 
 @shown
@@ -291,6 +287,7 @@ def gains_from_payload(
     *,
     joints: Sequence[str] | None = None,
     cutoff: float | None = None,
+    despite_problems: bool = False,
 ) -> DriveGains:
     """Return gains of drives from two recordings of an arm, without a known payload and with it.
 
@@ -309,6 +306,8 @@ def gains_from_payload(
         Whose gains to find; all when left out.
     cutoff : float, optional
         Of the filter [Hz], as in `identify_robot`.
+    despite_problems : bool
+        Return gains also where efforts times these fit no such robot.
 
     Raises
     ------
@@ -316,7 +315,7 @@ def gains_from_payload(
         For bad input, and joints whose gains the recordings do not determine to 10 %: the payload loads them too
         little.
     RecordingError
-        For signals that nothing is identified from.
+        For recordings that nothing is identified from: by the checks of `identify_robot`, after gains, but for masses.
     """
     require_model(model)
     if not isinstance(payload, SpatialInertia) or not payload.mass > 0.0:
@@ -332,7 +331,7 @@ def gains_from_payload(
         even_times(time)
         signals = signals_of(own, q, effort)
         try:
-            stop_at(signals.problems, False)
+            stop_at(signals.problems, despite_problems)
         except RecordingError as error:
             raise RecordingError(error.problems, name) from error
         silent = [n for n in names if model.joint_names.index(n) in signals.left_out]
@@ -347,18 +346,17 @@ def gains_from_payload(
     wanted = slice(10 * carrier.body, 10 * carrier.body + 10)
     regressors = [np.asarray(torque_regressor(own, run.q, run.qd, run.qdd)) for run in runs]
     forces = [np.zeros_like(runs[0].q), regressors[1][..., wanted] @ load]
-    blocks = [2 * ((run.source.time[run.at] - run.source.time[0]) // _BLOCK).astype(np.intp) + k
-              for k, run in enumerate(runs)]  # fmt: skip
-    _, block = np.unique(np.concatenate(blocks), return_inverse=True)
-    inverse, scores = np.zeros(len(names)), np.zeros((len(names), int(block.max()) + 1))
+    blocks = np.concatenate([2 * seconds_of(run) + k for k, run in enumerate(runs)])
+    inverse, scores = np.zeros(len(names)), np.zeros((len(names), int(blocks.max()) + 1))
     for k, name in enumerate(names):
         j = model.joint_names.index(name)
-        columns = [np.column_stack([Y[:, j], _drive(run, j)]) for Y, run in zip(regressors, runs, strict=True)]
+        columns = [np.column_stack([Y[:, j], any_drive(run, j)]) for Y, run in zip(regressors, runs, strict=True)]
         force = np.concatenate([x[:, j] for x in forces])
         aim = np.concatenate([run.effort(0.0)[:, j] for run in runs])
         use = np.concatenate([run.moving[:, j] for run in runs])
-        own_columns = np.concatenate(columns)[use]
-        inverse[k], scores[k] = _coefficient(own_columns, force[use], aim[use], block[use], scores.shape[1])
+        rest, block = orthogonal(np.concatenate(columns)[use]), blocks[use]
+        inverse[k], errors, _ = coefficient(rest, force[use], aim[use], block)
+        scores[k, np.unique(block)] = errors
     deviation = np.sqrt((scores**2).sum(axis=1))
     vague = ~(deviation < TOLD * np.abs(inverse))
     if vague.any():
@@ -370,41 +368,16 @@ def gains_from_payload(
             f"(joint {names[k]!r}: {told}, {100.0 * TOLD:.0f} % or better expected): a heavier payload, other "
             "postures, or other joints", name="joints",
         )  # fmt: skip
+    at_joint = [model.joint_names.index(name) for name in names]
+    scale = np.ones(model.nv)
+    scale[at_joint] = 1.0 / inverse
+    others = {j: "other joints were asked for" for j in range(model.nv) if j not in at_joint}
+    bodies = chosen_bodies(model, None)
+    for name, run in zip(("without", "loaded"), runs, strict=True):
+        scaled = replace(run, source=replace(run.source, effort=scale * run.source.effort))
+        _, _, problems, _ = judged_fit(own, scaled, bodies, others, False, 1.0, True)
+        fatal = tuple(problem for problem in problems if problem.fatal and problem.kind != "units")
+        if fatal and not despite_problems:
+            raise RecordingError(fatal, name)
     slopes = -scores / inverse[:, None] ** 2
     return DriveGains(tuple(names), 1.0 / inverse, slopes @ slopes.T)
-
-
-def _drive(run: Samples, j: int) -> Array:
-    """Return the columns of a joint's damping, dry friction by Stribeck's curves, rotor and offset, and of a delay.
-
-    An effort that is recorded later by a delay is, to first order, less its rate times that.
-    """
-    rate = np.gradient(run.source.effort[:, j], run.source.step)[run.at]
-    friction = run.side[:, j], *run.bends[:, :, j]
-    return np.column_stack([run.qd[:, j], *friction, run.qdd[:, j], np.ones(len(run.at)), rate])
-
-
-def _coefficient(columns: Array, force: Array, aim: Array, block: Array, count: int) -> tuple[float, Array]:
-    """Return the coefficient of a force (n,) beside other columns, and the error that each block of rows makes of it.
-
-    What other columns explain of the force is taken out of it (Frisch, Waugh and Lovell); where nothing is left, errors
-    are infinite.
-    """
-    size = np.linalg.norm(columns, axis=0)
-    U, s, _ = np.linalg.svd(columns / np.where(size > 0.0, size, 1.0), full_matrices=False)
-    U = U[:, s > _CUT * s.max(initial=0.0)]
-    own = force - U @ (U.T @ force)
-    square = float(own @ own)
-    if not square > (_CUT * np.linalg.norm(force)) ** 2:
-        return 0.0, np.full(count, np.inf)
-    found = float(own @ aim) / square
-    rest = aim - force * found
-    rest -= U @ (U.T @ rest)
-    D = np.column_stack([U, own / np.sqrt(square)])
-    scores = np.zeros(count)
-    for b in np.unique(block):
-        at = block == b
-        # As the block is without having been fitted (jackknife): short recordings look better than they are else.
-        unfitted = np.linalg.lstsq(np.eye(int(at.sum())) - D[at] @ D[at].T, rest[at], rcond=_CUT)[0]
-        scores[b] = own[at] @ unfitted / square
-    return found, scores

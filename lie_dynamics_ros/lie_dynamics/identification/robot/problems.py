@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from ...arrays import Array
 from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...errors import InputError, LieDynamicsError
+from ...lie import SpatialInertia
 from ...model.model import Model
 from .fit import (
     MOST_DELAY,
@@ -20,9 +22,13 @@ from .fit import (
     Equations,
     Fit,
     Structure,
+    any_drive,
+    coefficient,
     fit_robot,
     least_squares,
+    orthogonal,
     robust_deviation,
+    seconds_of,
     triangle,
 )
 from .samples import Samples
@@ -38,10 +44,17 @@ FORCES, LIKELY, EFFORTS = 3.0, 1.7, 20.0
 SURE = 3.0
 #: What is left unexplained where no other reading is needed.
 SMALL = 0.05
+#: Directions of gravity, over its size: what is off, and what is near an axis of the root link.
+LEAST_TILT, NEAR_AXIS, TURNS = 0.05, 0.15, 2
+#: What other readings may leave over what the best one does to be told as well, and how many in all.
+ALIKE, MOST_ALIKE = 1.2, 3
 #: Delays of efforts that are tried where they are later than common [s].
 LATE = np.arange(0.1, 0.55, 0.1)
-#: Parts that are named of drives that two joints share; joints' efforts over the sum and the difference of two motors'.
-COUPLED, SHARED = (1.0, -1.0), (1.0, 0.5)
+#: Drives that two joints share: joints' efforts over the sum and the difference of two motors'.
+SIGNS, SHARED = (1.0, -1.0), (1.0, 0.5)
+#: Part of a neighbour's effort that counts as coupled, and the deviations by which it is known; part of that effort
+#: by which it can be told from bodies, and part of what these leave that it explains.
+COUPLED, CERTAIN, TOLD_APART, EXPLAINS = 0.25, 4.0, 0.15, 0.1
 #: Least effort of a joint, by the given model, over the largest one, from which on it must have been measured.
 HEAVY = 0.01
 #: Part of the time at which efforts may be far from all that fits.
@@ -143,6 +156,8 @@ def problems_of_force(model: Model, samples: Samples, bodies: list[int], fit: Fi
     counted = given > 0.02 * given.max(initial=0.0)
     if not counted.any():
         return []
+    if np.median(fit.unexplained(samples)[_used(samples)]) > 2.0 * UNEXPLAINED:
+        return []  # what explains nothing tells no masses
     logs = np.log(np.maximum(now[counted], 1e-12) / given[counted])
     if np.ptp(logs) > np.log(LIKELY) and not fit.structure.gains:
         by_joint = _units_by_joint(model, few, bodies, _error(model, few, bodies, fit.delay), fit.delay)
@@ -154,6 +169,10 @@ def problems_of_force(model: Model, samples: Samples, bodies: list[int], fit: Fi
     told = [f"{name} {float(np.linalg.norm(b)) / max(float(np.linalg.norm(a)), 1e-12):.3g}"
             for name, a, b in (("weight", *sizes[:2]), ("inertial forces", *sizes[2:]))
             if np.linalg.norm(a) > 0.0]  # fmt: skip
+    bear, move = (float(np.linalg.norm(b)) / max(float(np.linalg.norm(a)), 1e-12) for a, b in (sizes[:2], sizes[2:]))
+    if 1.0 / LIKELY < bear < LIKELY and not 1.0 / FORCES < move < FORCES:
+        text = f"weight is {bear:.3g}, inertial forces are {move:.3g} times those of the given bodies: "
+        return [Problem("motion", text + "times at another rate, or states that are late or repeated?", True)]
     return [_units(ratio, f" ({', '.join(told)} times)")]
 
 
@@ -222,10 +241,11 @@ def problems_of_fit(
     weightless = _weightless(model, samples)
     strange = (left > UNEXPLAINED) & _used(samples)
     if strange.any() or (weightless and _other_reading(weightless, model, samples, bodies, tell)):
-        found = _other_reading([*_readings(model, _few(samples)), *weightless], model, samples, bodies, tell)
+        readings = _readings(model, _few(samples), _couplings(model, samples, fit.delay, False), bodies)
+        found = _other_reading([*readings, *weightless], model, samples, bodies, tell)
         if found:
             return found, {}
-        found = problems_of_force(model, samples, bodies, fit)
+        found = _coupled(model, samples, fit.delay) + problems_of_force(model, samples, bodies, fit)
         bad = (left > 2.0 * UNEXPLAINED) & _used(samples)
         if any(problem.fatal for problem in found):
             return found, {}
@@ -236,12 +256,69 @@ def problems_of_fit(
         text = f"{100.0 * left[j]:.0f} % of the effort of joint {model.joint_names[j]!r} is left unexplained, "
         text += "also with other signs, orders and directions of gravity: contacts, or another robot?"
         return [*found, Problem("unexplained", text, bool(bad.any()))], {}
-    found = problems_of_force(model, samples, bodies, fit)
+    found = _coupled(model, samples, fit.delay) + problems_of_force(model, samples, bodies, fit)
     for j, part in enumerate(fit.outliers(samples)):
         if part > OUTLIERS:
             text = f"joint {model.joint_names[j]!r}: {100.0 * part:.1f} % of its efforts fit nothing: contacts?"
             found.append(Problem("outliers", text, False))
     return found, {}
+
+
+class _Coupling(NamedTuple):
+    """Effort of joint `one`: it holds that of `other` so many times, known to a deviation.
+
+    With the part of the other's effort by which that is seen, and the part that it explains of what bodies leave.
+    """
+
+    one: int
+    other: int
+    times: float
+    deviation: float
+    seen: float
+    explained: float
+
+    def text(self, model: Model) -> str:
+        one, other = (repr(model.joint_names[j]) for j in (self.one, self.other))
+        told = f"the effort of {one} holds {self.times:.2g} +- {max(self.deviation, 0.005):.1g} times that of {other}"
+        return f"drives of joints {one} and {other} are coupled, and {told}"
+
+
+def _couplings(model: Model, samples: Samples, delay: float, friction: bool) -> list[_Coupling]:
+    """Return how much of its neighbours' efforts each joint's own holds, beside what any bodies and drive explain.
+
+    Bodies couple joints, friction does not: errors of positions, which are the same in all that bodies explain, hide
+    behind `friction` of the other drive no more.
+    """
+    Y = np.asarray(torque_regressor(model, samples.q, samples.qd, samples.qdd))
+    effort, second, used = samples.effort(delay), seconds_of(samples), _used(samples)
+    found = []
+    for one in np.flatnonzero(used):
+        at = samples.moving[:, one]
+        own = orthogonal(np.column_stack([Y[:, one], any_drive(samples, int(one), delay)])[at])
+        for other in (one - 1, one + 1):
+            if not 0 <= other < model.nv or not used[other]:
+                continue
+            force = effort[at, other]
+            size = float(np.linalg.norm(force - force.mean()))
+            if friction:
+                drive = np.column_stack([samples.side[:, other], samples.qd[:, other]])[at]
+                drive = orthogonal(drive - own @ (own.T @ drive))
+                force = drive @ (drive.T @ force)
+            times, scores, explained = coefficient(own, force, effort[at, one], second[at])
+            seen = float(np.linalg.norm(force - own @ (own.T @ force))) / max(size, 1e-300)
+            deviation = float(np.linalg.norm(scores))
+            found.append(_Coupling(int(one), int(other), times, deviation, seen, explained))
+    return [c for c in found if abs(c.times) >= COUPLED]
+
+
+def _coupled(model: Model, samples: Samples, delay: float) -> list[Problem]:
+    """Return joints whose efforts hold that of a neighbour: of each joint at most one."""
+    found: dict[int, _Coupling] = {}
+    for c in sorted(_couplings(model, samples, delay, True), key=lambda c: c.explained):
+        if abs(c.times) > CERTAIN * c.deviation and c.seen > TOLD_APART and c.explained > EXPLAINS:
+            found[c.one] = c
+    text = ": drive_gains, as a matrix, takes them apart"
+    return [Problem("coupled", c.text(model) + text, False) for c in found.values()]
 
 
 def _few(samples: Samples) -> Samples:
@@ -268,14 +345,16 @@ def _other_reading(
             break
         _, _, robot, seen = readings[index]
         errors[index] = _error(robot, seen, bodies)
-    best = int(np.argmin(errors))
+    order = np.argsort(errors)
+    best = int(order[0])
     if min(given, float(errors[best])) > SMALL:
         scaled = _units_by_joint(model, _few(samples), bodies, BETTER * min(given, float(errors[best])))
         if scaled:
             return [scaled]
-    if not errors[best] <= BETTER * given < np.inf:
+    if not errors[best] <= min(BETTER * given, UNEXPLAINED) < np.inf:
         return []
     kind, text, _, _ = readings[best]
+    text = ", or ".join(readings[k][1] for k in order[:MOST_ALIKE] if errors[k] <= ALIKE * errors[best])
     left = f"{100.0 * errors[best]:.0f} % of the efforts are unexplained then, {100.0 * given:.0f} % as they are"
     return [Problem(kind, f"{text}: {left}", True)]
 
@@ -308,7 +387,7 @@ def _least_error(model: Model, samples: Samples, bodies: list[int]) -> float:
     return 0.5 * float(np.sqrt((robust_deviation(rest, samples) ** 2).mean()))
 
 
-def _readings(model: Model, samples: Samples) -> Iterator[Reading]:
+def _readings(model: Model, samples: Samples, couplings: list[_Coupling], bodies: list[int]) -> Iterator[Reading]:
     """Yield other readings of a recording: what was done wrong, and the robot and samples without that."""
     n, names = model.nv, model.joint_names
     ones, order = np.ones(n), np.arange(n)
@@ -336,29 +415,72 @@ def _readings(model: Model, samples: Samples) -> Iterator[Reading]:
             pair = f"joints {names[i]!r} and {names[j]!r}"
             yield "order", f"efforts of {pair} are swapped", model, _read(samples, order, ones, swap, ones)
             yield "order", f"{pair} are swapped", model, _read(samples, swap, ones, swap, ones)
+    for c in couplings:
+        effort = samples.source.effort.copy()
+        effort[:, c.one] -= c.times * effort[:, c.other]
+        yield "coupled", c.text(model), model, replace(samples, source=replace(samples.source, effort=effort))
     for j in range(n - 1):
-        for a, b in ((j, j + 1), (j + 1, j)):
-            for part in COUPLED:
-                text = f"drives of joints {names[a]!r} and {names[b]!r} are coupled, and the effort of "
-                text += f"{names[a]!r} holds {part:g} times that of {names[b]!r}"
-                effort = samples.source.effort.copy()
-                effort[:, a] -= part * effort[:, b]
-                yield "coupled", text, model, replace(samples, source=replace(samples.source, effort=effort))
         text = f"drives of joints {names[j]!r} and {names[j + 1]!r} are coupled: both efforts hold that of both, "
-        for size, sign in itertools.product(SHARED, COUPLED):
+        for size, sign in itertools.product(SHARED, SIGNS):
             effort, told = samples.source.effort.copy(), samples.source.effort[:, j : j + 2]
             effort[:, j] = size * told.sum(axis=1)
             effort[:, j + 1] = sign * size * (told[:, 0] - told[:, 1])
             sums = f"they are {size:g} times the sum and {sign * size:g} times the difference of what is given"
             yield "coupled", text + sums, model, replace(samples, source=replace(samples.source, effort=effort))
-    yield "positions", "positions are in degrees", model, _read(samples, order, ones * np.pi / 180.0, order, ones)
+    for unit, radians in (("degrees", np.pi / 180.0), ("turns", 2.0 * np.pi)):
+        yield "positions", f"positions are in {unit}", model, _read(samples, order, ones * radians, order, ones)
+    for j, name in enumerate(names):
+        for degrees in (90, -90, 180) if is_angle(model, j) else ():
+            q = samples.q - np.deg2rad(degrees) * (order == j)
+            yield "positions", f"the zero of joint {name!r} is {degrees} degrees off", model, replace(samples, q=q)
     size = float(np.linalg.norm(model.gravity)) or 9.81
-    for axis in range(3):
-        for sign in (1.0, -1.0):
-            direction = sign * size * np.eye(3)[axis]
-            if np.linalg.norm(direction - model.gravity) > 1e-3 * size:
-                text = f"gravity points along {'-' if sign < 0 else '+'}{'xyz'[axis]} of the root link"
-                yield "gravity", text, model.with_gravity(direction), samples
+    seen, told = _gravity(model, samples, bodies), model.gravity / size
+    if np.linalg.norm(seen - told) > LEAST_TILT:
+        axis = int(np.argmax(np.abs(seen)))
+        alone = np.sign(seen[axis]) * np.eye(3)[axis]
+        near = np.linalg.norm(seen - alone) < NEAR_AXIS < np.linalg.norm(alone - told)
+        way = f"{'+-'[int(seen[axis] < 0.0)]}{'xyz'[axis]}" if near else f"({', '.join(f'{x:.2f}' for x in seen)})"
+        text = f"gravity points along {way} of the root link"
+        yield "gravity", text, model.with_gravity(size * (alone if near else seen)), samples
+
+
+def is_angle(model: Model, j: int) -> bool:
+    """Return whether a joint, of those that are not coupled, turns."""
+    joints = [joint for joint in model.joints if not joint.coupled and joint.type.nv == 1]
+    return joints[j].kind in ("revolute", "continuous")
+
+
+def _gravity(model: Model, samples: Samples, bodies: list[int]) -> Array:
+    """Return the direction of gravity (3,) that efforts show, in turns with the bodies."""
+    size, robot = float(np.linalg.norm(model.gravity)) or 9.81, model
+    found = _gravity_of(robot, samples)
+    for _ in range(TURNS):
+        turned = model.with_gravity(size * found)
+        try:
+            fit = fit_robot(turned, samples, bodies, delay=DelaySearch(0.0), rounds=2)
+        except LieDynamicsError:  # Newton's method did not get there
+            break
+        for b, parameters in zip(bodies, fit.parameters, strict=True):
+            robot = robot.with_inertia(model.body_names[b], SpatialInertia.from_parameters(parameters))
+        found = _gravity_of(robot, samples)
+    return found
+
+
+def _gravity_of(model: Model, samples: Samples) -> Array:
+    """Return the direction of gravity (3,) that efforts show by the bodies, beside each joint's own drive."""
+    still = np.zeros_like(samples.qd)
+    weights = [np.asarray(inverse_dynamics(model.with_gravity(x), samples.q, still, still)) for x in np.eye(3)]
+    moved = inverse_dynamics(model.with_gravity(np.zeros(3)), samples.q, samples.qd, samples.qdd)
+    effort = samples.effort(0.0)
+    rows, aims = [], []
+    for j in np.flatnonzero(_used(samples)):
+        own = np.column_stack([samples.side[:, j], samples.qd[:, j], samples.qdd[:, j], np.ones(len(samples.at))])
+        drive, x = orthogonal(own), np.column_stack([w[:, j] for w in weights] + [(effort - moved)[:, j]])
+        x = (x - drive @ (drive.T @ x)) / Fit.sizes(effort)[j]
+        rows.append(x[:, :3])
+        aims.append(x[:, 3])
+    found = np.linalg.lstsq(np.concatenate(rows), np.concatenate(aims), rcond=1e-6)[0]
+    return np.asarray(found / max(float(np.linalg.norm(found)), 1e-12))
 
 
 def _read(

@@ -15,7 +15,7 @@ from ...lie._arrays import as_numbers, number_of
 from ...model.arguments import require_single_coordinates
 from ...model.configuration import checked
 from ...model.model import Model
-from .problems import Problem, left_out_problems
+from .problems import Problem, is_angle, left_out_problems
 
 #: Motion of a joint below which its parameters are hardly determined: range of positions [rad, m].
 LEAST_MOTION = 0.1
@@ -23,6 +23,8 @@ LEAST_MOTION = 0.1
 CLIPPED, TOO_CLIPPED = 0.005, 0.1
 #: Largest part of the samples that is mended; and how many of them in a row.
 MENDED, IN_A_ROW = 0.03, 5
+#: States that are repeated: how many in a row, and the part of all from which on they are mended.
+REPEATED, LEAST_REPEATED = 20, 0.03
 #: What positions jump by at least [rad, m], and over what nearly all the others do.
 JUMP, RATIO = 0.05, 10.0
 _TURN = 2.0 * np.pi
@@ -181,7 +183,7 @@ def _strange(model: Model, q: Array, wrapped: bool = False) -> list[Problem]:
         over = max(high - upper[j], lower[j] - low, 0.0)
         room = upper[j] - lower[j]
         wide = over > 0.5 * room + LEAST_MOTION if np.isfinite(room) else False
-        if _is_angle(model, j) and (wrapped or not np.isfinite(room)):
+        if is_angle(model, j) and (wrapped or not np.isfinite(room)):
             most = 1.5 * room + LEAST_MOTION if np.isfinite(room) else 10.0 * _TURN
             wide = high - low > max(most, 1.1 * _TURN)
         if wide:
@@ -189,11 +191,6 @@ def _strange(model: Model, q: Array, wrapped: bool = False) -> list[Problem]:
             text += f"limits of the robot are {lower[j]:.4g} and {upper[j]:.4g}: degrees, or another joint?"
             found.append(Problem("positions", text, True))
     return found
-
-
-def _is_angle(model: Model, j: int) -> bool:
-    joints = [joint for joint in model.joints if not joint.coupled and joint.type.nv == 1]
-    return joints[j].kind in ("revolute", "continuous")
 
 
 def _shift(model: Model, q: Array, j: int) -> float:
@@ -224,9 +221,14 @@ def _mend(model: Model, q: Array, effort: Array) -> list[Problem]:
                 _interpolate(x, lone)
             text = f"{lone.sum()} {what} zeros alone: states that were lost, put between their neighbours"
             found.append(Problem("spikes", text, False))
+    again = _repeated(q)
+    if again.mean() > LEAST_REPEATED:
+        _interpolate(q, again)
+        text = f"{100.0 * again.mean():.0f} % of the positions repeat those before: put between their neighbours"
+        found.append(Problem("spikes", text, False))
     for j, name in enumerate(model.joint_names):
         x = q[:, j]
-        if _is_angle(model, j):
+        if is_angle(model, j):
             wrapped = np.abs(np.abs(np.diff(x)) - _TURN) < 0.5
             if wrapped.any():
                 x = np.unwrap(x)
@@ -240,12 +242,26 @@ def _mend(model: Model, q: Array, effort: Array) -> list[Problem]:
             found.append(Problem("spikes", text + "wrong states): put between their neighbours", False))
         turns = int((np.abs(x - q[:, j])[~spikes] > 0.5 * _TURN).sum())
         q[:, j] = x
-        shift = _shift(model, q, j) if _is_angle(model, j) else 0.0
+        shift = _shift(model, q, j) if is_angle(model, j) else 0.0
         q[:, j] += shift
         if turns or shift:
             text = f"joint {name!r}: positions wrap at a turn, or count turns otherwise than its limits: unwound"
             found.append(Problem("wrapped", text, False))
     return found
+
+
+def _repeated(q: Array) -> npt.NDArray[np.bool_]:
+    """Return rows that are those before once more, in motion: most joints are further than a grain afterwards."""
+    steps = np.abs(np.diff(q, axis=0))
+    again = np.append(False, ~steps.any(axis=1))
+    again &= np.convolve(again, np.ones(2 * REPEATED + 1), "same") < 2 * REPEATED
+    fresh = np.flatnonzero(~again)
+    place = np.searchsorted(fresh, np.arange(len(q)))
+    known = place < len(fresh)
+    grain = np.where(steps > 0.0, steps, np.inf).min(axis=0)
+    moving = np.isfinite(grain)
+    after = steps[fresh[np.where(known, place, 0)] - 1] > 1.5 * grain
+    return np.asarray(again & known & (2 * after.sum(axis=1) >= moving.sum()))
 
 
 def _interpolate(x: Array, bad: npt.NDArray[np.bool_]) -> None:
