@@ -8,8 +8,15 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Protocol
 
+import numpy as np
+
+from .arrays import Array
+
 # Codes that kernels write.
 TRACKED, NOT_FINITE, NOT_POSITIVE, LEG_LIMIT, SINGULAR, NO_POSE, TOO_FAR, AMBIGUOUS, OUT_OF_REACH = range(9)
+
+#: Of these, what no sample within its errors can be: certificates rest on something that is wrong.
+CONTRADICTIONS = (NOT_POSITIVE, LEG_LIMIT, NO_POSE, OUT_OF_REACH)
 
 
 class TrackingStatus(IntEnum):
@@ -37,6 +44,18 @@ class TrackingStatus(IntEnum):
 
 #: To look it up costs a fifth of what the enumeration takes.
 STATUS_OF_CODE = {float(status): status for status in TrackingStatus}
+
+
+def uncertify(rows: Array, status: int, certified: int, refuted: bool) -> bool:
+    """Certify nothing in rows of results from the first that contradicts on, or where that was before; return whether.
+
+    `status` and `certified` are columns.
+    """
+    against = np.isin(rows[:, status], CONTRADICTIONS)
+    if refuted or against.any():
+        rows[0 if refuted else int(against.argmax()) :, certified] = 0.0
+        return True
+    return False
 
 
 class Tracked(Protocol):

@@ -15,7 +15,7 @@ from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
-from ...tracking import OUT_OF_REACH, SINGULAR, TOO_FAR
+from ...tracking import CONTRADICTIONS, SINGULAR, TOO_FAR, uncertify
 from ..assembly import assemble
 from ..constraint_set import ConstraintSet
 from ..idle import IdleFreedom, bends, free_motions, holding, idle_freedoms, listed_joints, single_names
@@ -170,8 +170,8 @@ class ClosedLoopTracker:
     ``certified`` when no other configuration with these joints was within reach at these rates since the last
     certified one, whatever the path; otherwise the status is AMBIGUOUS (doc/closed_loop_tracking.md). When a sample
     cannot be used the result gives the reason, its ``valid`` is False and its ``q`` is the last good one; tracking goes
-    on from it. After OUT_OF_REACH a sensor, the time or ``max_speed`` was wrong, it is not known which: nothing is
-    certified until `reset` gets a known configuration.
+    on from it. After OUT_OF_REACH, or positions that cannot be, a sensor, time or ``max_speed`` was wrong, it is not
+    known which: nothing is certified until `reset` gets a known configuration.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ class ClosedLoopTracker:
 
     @property
     def refuted(self) -> bool:
-        """Whether positions were OUT_OF_REACH since the last `reset`, so that nothing is certified."""
+        """Whether positions since the last `reset` were what they cannot be, so that nothing is certified."""
         return self._refuted
 
     def reset(self, q: ArrayLike) -> None:
@@ -388,7 +388,8 @@ class ClosedLoopTracker:
             if good and self._track(*self._hold.tables, *known, y, self._time, self._space, out) == layout.OK:
                 if self.setup.idle and out[tk.STATUS] in _HELD_BADLY:
                     self._again(out, y)
-                self._latch(out[None])
+                if self._refuted or out[tk.STATUS] in CONTRADICTIONS:
+                    self._latch(out[None])
                 return TrackedState(self.setup, out)
         except (TypeError, ValueError, OverflowError):
             pass
@@ -477,10 +478,8 @@ class ClosedLoopTracker:
 
     def _latch(self, rows: Array) -> None:
         """Certify nothing from the first sample on that contradicts what certificates rest on."""
-        against = rows[:, tk.STATUS] == OUT_OF_REACH
-        if self._refuted or against.any():
-            rows[0 if self._refuted else int(against.argmax()) :, tk.CERTIFIED] = 0.0
-            self._refuted = True
+        if self._bounded:
+            self._refuted = uncertify(rows, tk.STATUS, tk.CERTIFIED, self._refuted)
 
 
 def _held(

@@ -10,7 +10,7 @@ import numpy as np
 from ...arrays import Array, ArrayLike
 from ...errors import StewartError
 from ...lie._arrays import numbers
-from ...tracking import OUT_OF_REACH
+from ...tracking import CONTRADICTIONS, uncertify
 from ..geometry.any_platform import PointJointed, require_legs
 from ..geometry.inverse_kinematics import as_vector
 from ..solvers.kernels import newton as nk
@@ -38,8 +38,8 @@ class StewartTracker:
     other pose with these lengths was within reach at that speed since the last certified pose, whatever the path;
     otherwise the status is AMBIGUOUS, and ``candidates`` are the poses in reach (doc/stewart_tracking.md). When a
     sample cannot be used, the result gives the reason, its ``valid`` is False and its ``pose`` is the last good one;
-    tracking goes on from it. After OUT_OF_REACH a length, the time or ``max_speed`` was wrong, it is not known which:
-    nothing is certified until `reset` gets a known pose.
+    tracking goes on from it. After OUT_OF_REACH, or lengths that cannot be, a length, the time or ``max_speed`` was
+    wrong, it is not known which: nothing is certified until `reset` gets a known pose.
 
     For a `RotaryPlatform` all lengths, rates and accelerations are those of angles [rad], and the straight line is
     that in the angles (doc/stewart_tracking.md, "Rotary legs").
@@ -111,7 +111,7 @@ class StewartTracker:
 
     @property
     def refuted(self) -> bool:
-        """Whether lengths were OUT_OF_REACH since the last `reset`, so that nothing is certified."""
+        """Whether lengths since the last `reset` were what they cannot be, so that nothing is certified."""
         return self._refuted
 
     @property
@@ -182,6 +182,7 @@ class StewartTracker:
             if row >= _BLOCK:
                 row -= _BLOCK
                 valid = self._decide(block, row, _vector_or_none(rates), _vector_or_none(accelerations))
+            self._refuted |= self._bounded and block.rows[row, tk.STATUS] in CONTRADICTIONS
         if self._refuted:
             block.rows[row, tk.CERTIFIED] = 0.0
         if row == _LAST:
@@ -234,14 +235,14 @@ class StewartTracker:
                 raise StewartError(f"{name} has shape {table.shape}, expected that of lengths, {samples.shape}")
         times = as_times(dt, len(samples)) if self._bounded else _NONE
         path = self._new_path(len(samples))
-        i, since = 0, 0 if self._refuted else len(samples)
+        i = 0
         while i < len(samples):
             i = tk.update_many(self._memory, samples, first, second, times, path.rows, np.array([i]))
             if i < len(samples):
                 self._decide(path, i, None if rates is None else first[i], None if second is _NO_ROWS else second[i])
-                since = min(since, i) if self._refuted else since
                 i += 1
-        path.rows[since:, tk.CERTIFIED] = 0.0
+        if self._bounded:
+            self._refuted = uncertify(path.rows, tk.STATUS, tk.CERTIFIED, self._refuted)
         return path
 
     def _decide(self, path: TrackedPath, row: int, rates: Array | None, accelerations: Array | None) -> bool:
@@ -257,7 +258,6 @@ class StewartTracker:
         if turns and not path.is_valid(row):
             turning.set_angles(memory, memory[turning.ANGLES_BEFORE : turning.ANGLES_BEFORE + 6].copy())
         out[tk.TURNED : tk.TURNED + 6] = memory[turning.ANGLES : turning.ANGLES + 6]
-        self._refuted |= bool(path.rows[row, tk.STATUS] == OUT_OF_REACH)
         return path.is_valid(row)
 
     def _new_path(self, n: int) -> TrackedPath:
