@@ -61,10 +61,10 @@ def test_states_are_checked(position, velocity, found):
 
 def test_turns_are_counted_as_their_definition_says():
     rng = np.random.default_rng(3)
-    table, scale, noise = np.zeros((5, 3)), np.array([87.0, 12.0, 2.0]), np.array([0.0, 0.5, 0.1])
+    table, scale, noise = np.zeros((7, 3)), np.array([87.0, 12.0, 2.0]), np.array([0.0, 0.5, 0.1])
     table[DIRECTION] = 1.0
-    numbers, left, most = np.array([0.04, 0.97, 3.0, 0.0]), 0.97, 3.0
-    extreme, turned, turns, swung, direction = *np.zeros((4, 3)), np.ones(3)
+    numbers, left, most, period = np.array([0.04, 0.97, 3.0, 0.002, 0.0]), 0.97, 3.0, 0.002
+    extreme, turned, turns, swung, since, between, direction = *np.zeros((6, 3)), np.ones(3)
     for _ in range(300):
         effort = scale * rng.normal(size=3) * np.array([0.02, 0.1, 1.0])
         u = effort / scale
@@ -74,11 +74,14 @@ def test_turns_are_counted_as_their_definition_says():
         turns = turns + back * np.where(swings > 1.2 * swung, 3.0, 1.0)
         shaking, swung = back & (turns > most), np.where(back, swings, swung)
         swing = swings[shaking].max(initial=0.0)
+        since = since + period
+        mean = np.where(since > 2.5 * between, since, 0.5 * (between + since))
+        between, since = np.where(back, mean, between), np.where(back, 0.0, since)
         turned, extreme = np.where(back, extreme, turned), np.where(back, u, extreme)
         direction, turns = np.where(back, -direction, direction), turns * left
         assert count_turns(table, numbers, effort, 1.0 / scale, noise) == shaking.any()
-        np.testing.assert_allclose(table, [extreme, turned, direction, turns, swung], rtol=1e-14)
-        assert numbers[3] == pytest.approx(swing, rel=1e-14)
+        np.testing.assert_allclose(table, [extreme, turned, direction, turns, swung, since, between], rtol=1e-12)
+        assert numbers[4] == pytest.approx(swing, rel=1e-14)
     assert count_turns(table, numbers, effort[:2].copy(), 1.0 / scale, noise) == -1
 
 

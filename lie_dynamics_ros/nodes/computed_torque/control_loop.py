@@ -230,7 +230,7 @@ class ControlLoop:
             law = p.tool.wanted(mode, q, qd, laws.gains, timing.lead * 1e-9)
         else:
             if timing.filter_time:
-                p.steps.note(q)
+                p.stop.steps.note(q)
             laws.finds, laws.passing = p.options.learn_drives, p.efforts.blend.passing
             law = laws.wanted(mode, x, v, ahead, period, p.efforts.free)
         wanted = law.effort + ahead.effort

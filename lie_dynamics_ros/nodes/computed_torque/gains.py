@@ -48,8 +48,8 @@ STOP_FILTER = 50.0
 """Rate of both low-passes [1/s]."""
 LIMP_PLAN, LIMP_SMOOTH = 0.2, 0.25
 """Parts that are left of the rates of plans and of `StopGains.smooth` where a stop has let go."""
-LEAST_QUICK, LEAST_SLOW, LEAST_FILTER, LIMP_FACTOR = 0.25, 0.5, 0.75, 0.1
-"""Factors below which D, S and low-passes are not lowered, but all is below the last."""
+LIMP_FACTOR = 0.1
+"""Factor of dampers below which all is lowered."""
 STOP_SPRING, SPRING_ROOM, SPRING_PART = 6.0, 8.0, 0.9
 """Largest stiffness of a stop over its damping [1/s]; over the low-passes' rate, as divisor; and over all damping."""
 STOP_HOLD, HOLD_PART = 0.3, 0.07
@@ -92,6 +92,8 @@ class StopGains:
         Rate of both low-passes [1/s].
     smooth : float
         Rate of the low-pass of errors, behind which dynamics are compensated and plans begin [1/s].
+    spring_filter : float
+        Rate of the low-pass of the spring, which there is once something oscillated [1/s].
     """
 
     plan: float
@@ -105,18 +107,27 @@ class StopGains:
     hold: Array
     filter: float = STOP_FILTER
     smooth: float = 40.0
+    spring_filter: float = 1e9
 
-    def lowered(self, factor: float) -> StopGains:
-        """Return gains of which fast motions feel that part: slow ones are damped and held on, else nothing rests."""
-        f, limp = factor, min(1.0, factor / LIMP_FACTOR)
-        quick, slow = max(f, LEAST_QUICK) * limp, max(f, LEAST_SLOW) * limp
+    def lowered(self, quick: Array, slow: float) -> StopGains:
+        """Return gains with dampers times factors (n,), and what acts behind low-passes times another."""
+        least = float(quick.min())
+        limp = min(1.0, least / LIMP_FACTOR)
         plan = self.plan * max(limp, LIMP_PLAN)
         return replace(
-            self, plan=plan, fastest=max(plan, f * self.fastest), smooth=max(limp, LIMP_SMOOTH) * self.smooth,
-            direct=quick * self.direct, cap=quick * self.cap, slow=slow * self.slow, loose=slow * self.loose,
+            self, plan=plan, fastest=max(plan, min(1.0, least) * self.fastest),
+            smooth=max(limp, LIMP_SMOOTH) * self.smooth,
+            direct=quick * self.direct, cap=min(1.0, least) * self.cap, slow=slow * self.slow, loose=slow * self.loose,
             slow_cap=slow * self.slow_cap, hold=slow**2 * self.hold,
-            filter=max(math.sqrt(f), LEAST_FILTER) * self.filter,
+            spring_filter=self.spring_filter if least >= 1.0 <= slow else self.filter,
         )  # fmt: skip
+
+    def sooner(self, time: float) -> StopGains:
+        """Return gains for efforts that act sooner by some time [s]."""
+        part = self.time / (self.time - time)
+        return replace(
+            self, time=self.time - time, direct=part * self.direct, cap=part * self.cap, slow_cap=part * self.slow_cap
+        )
 
     def quiet(self, rate: float) -> StopGains:
         """Return gains that take no more than about ``rate`` of a velocity per time [1/s]."""
@@ -230,7 +241,6 @@ def lowered(gains: Gains, factor: float) -> Gains:
         floor=p * g.floor, floor_cap=p * g.floor_cap, haste=p**2,
         converge=f * g.converge, slide=f * g.slide, extra=f**2 * g.extra, extra_rates=f * g.extra_rates,
         cap=f * g.cap, slide_factor=f * g.slide_factor, guide=f * g.guide, guide_cap=f * g.guide_cap,
-        stop=g.stop.lowered(f),
         tool=replace(
             tool, kp=f**2 * tool.kp, kd=f * tool.kd, factor=f * tool.factor, fastest=f * tool.fastest,
             posture_kp=f**2 * tool.posture_kp, posture_kd=f * tool.posture_kd,

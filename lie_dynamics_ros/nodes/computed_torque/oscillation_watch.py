@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...core.arrays import Array
-from ...lie_dynamics.control.kernels.oscillation import DIRECTION, LARGEST_SWING, count_turns
+from ...lie_dynamics.arrays import Mask
+from ...lie_dynamics.control.kernels.oscillation import BETWEEN, DIRECTION, LARGEST_SWING, SINCE, SWUNG, count_turns
 from ...lie_dynamics.control.kernels.oscillation import TURNS as TURNS_ROW
 
 SWING = 0.04
@@ -22,11 +23,21 @@ TURNS = 10.0
 SHOWN, VIOLENT = 4.0, 0.25
 """Further turns that it takes to lower gains again, with swings below the second."""
 LEAST_FACTOR = 0.1
-"""Factor below which gains are not lowered."""
+"""Factor below which gains are not lowered, in stops by swings below `SMALL`."""
 LIMPEST, LIMP = 0.005, 0.1
 """Factor below which a stop has let go; and after what time without oscillation it takes hold again [s]."""
-LEAST_BY_SMALL = 0.2
-"""Factor below which swings below `SMALL` do not lower gains."""
+PHASE = 1.6
+"""Rate of an oscillation times the delay of efforts from which on the damper of a stop feeds it, by its phase."""
+FEW_TURNS = 6.0
+"""As `TURNS`, for a slower one, which what acts behind low-passes feeds."""
+CLEAR = 2.0
+"""And for swings that exceed those by noise by this factor."""
+LOWER, LEAST_SLOW, LIMPEST_SLOW = 0.6, 0.5, 0.05
+"""Factor by which that is lowered then, and below which it is not by small swings, and by others."""
+LARGE = 0.02
+"""Swing up to which it does not rise again, after and within `LIMP`, to more than `REGAINED` of what it was."""
+RAISE, MOST_QUICK = 1.4, 4.0
+"""Factor by which the damper of that joint is raised, and up to which; no farther than `REGAINED` of what shook it."""
 CALM = 2.0
 """Time without oscillation after which gains rise again [s]."""
 RISE = 1.0
@@ -45,26 +56,32 @@ class OscillationState:
         Number of joints n.
     swing : float
         Smallest swing that counts.
-    least : float
-        Least factor.
     factor, ceiling : float
         By which rates of feedback are multiplied, and what that may rise to.
+    quick, most : ndarray, shape (n,)
+        In a stop: factors of dampers, and what they may rise to.
+    slow, slow_most : float
+        In a stop: factor of what acts behind low-passes, and what that may rise to.
     calm : float
         Time since the last oscillation [s].
-    table : ndarray, shape (5, n)
+    table : ndarray, shape (7, n)
         As `count_turns` says.
     """
 
     size: int
     swing: float = SWING
-    least: float = LEAST_FACTOR
     factor: float = 1.0
     ceiling: float = 1.0
     calm: float = CALM
+    slow: float = 1.0
+    slow_most: float = 1.0
+    quick: Array = field(init=False)
+    most: Array = field(init=False)
     table: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self.table = np.zeros((5, self.size))
+        self.quick, self.most = np.ones(self.size), np.full(self.size, MOST_QUICK)
+        self.table = np.zeros((7, self.size))
         self.table[DIRECTION] = 1.0
 
 
@@ -79,7 +96,7 @@ class OscillationWatch:
 
     def __init__(self, scale: Array) -> None:
         self._per_scale, self._quiet = 1.0 / scale, np.zeros(len(scale))
-        self._numbers = np.array([0.0, 0.0, TURNS, 0.0])
+        self._numbers = np.array([0.0, 0.0, TURNS, 0.0, 0.0])
         self.reset()
 
     def reset(self) -> None:
@@ -88,7 +105,7 @@ class OscillationWatch:
 
     def begin(self, stop: bool) -> None:
         """Watch a stop, which has gains of its own, or go on where the last one began."""
-        fresh = OscillationState(len(self._per_scale), STOP_SWING, LIMPEST)
+        fresh = OscillationState(len(self._per_scale), STOP_SWING)
         fresh.table[:] = self.state.table  # an oscillation goes on
         self._other, self.state = self.state, fresh if stop else self._other
 
@@ -97,8 +114,8 @@ class OscillationWatch:
         """Factor of the rates of feedback."""
         return self.state.factor
 
-    def update(self, feedback: Array, period: float, rises: bool = True, noise: Array | None = None) -> bool:
-        """Take note of efforts of feedback (n,) [N m, N]; return whether `factor` has changed.
+    def update(self, feedback: Array, period: float, late: float = 0.0, noise: Array | None = None) -> bool:
+        """Take note of efforts of feedback (n,) [N m, N]; return whether factors have changed.
 
         Parameters
         ----------
@@ -106,31 +123,64 @@ class OscillationWatch:
             Efforts beyond those of the desired motion.
         period : float
             Since the last call [s].
-        rises : bool
-            Whether gains may rise; not in stops.
+        late : float
+            In stops, in which gains do not rise: by which efforts act later than states [s].
         noise : ndarray, shape (n,), optional
             How far noise of sensors makes these efforts swing [N m, N], which lower gains need not end.
         """
         s, numbers = self.state, self._numbers
         s.calm += period
         before = s.factor
-        numbers[0], numbers[1] = s.swing, math.exp(-period / MEMORY)
+        numbers[:4] = s.swing, math.exp(-period / MEMORY), FEW_TURNS if late else TURNS, period
         noise = self._quiet if noise is None else noise
         found = count_turns(s.table, numbers, feedback, self._per_scale, noise)
         if found < 0:  # arrays of another layout, or one number for all joints
             plain = (np.array(np.broadcast_to(x, s.size), dtype=float) for x in (feedback, self._per_scale, noise))
             found = count_turns(s.table, numbers, *plain)
+        swing, turns = max(float(numbers[LARGEST_SWING]), s.swing), s.table[TURNS_ROW]
+        lower = min(0.9, max(0.5, (max(s.swing, SMALL) / swing) ** 0.25))
+        if late:
+            clear = s.table[SWUNG] > CLEAR * (s.swing + noise * self._per_scale)
+            return self._answer_in_stop(found == 1, clear, period, late, swing, lower)
         if found == 1:
             if s.calm >= CALM:
                 s.ceiling = REGAINED * s.factor
-            swing = max(float(numbers[LARGEST_SWING]), s.swing)
-            least = s.least if swing > SMALL else max(s.least, LEAST_BY_SMALL)
-            s.factor = min(s.factor, max(least, s.factor * min(0.9, max(0.5, (max(s.swing, SMALL) / swing) ** 0.25))))
+            s.factor = min(s.factor, max(LEAST_FACTOR, s.factor * lower))
             s.calm = 0.0
             if swing < VIOLENT:  # whether it helped is to be seen
-                s.table[TURNS_ROW] = np.minimum(s.table[TURNS_ROW], TURNS - SHOWN)
-        if s.factor < LEAST_FACTOR and s.calm >= LIMP:
-            s.factor = min(LEAST_FACTOR, s.factor * math.exp(period / LIMP))
-        if rises and s.factor < s.ceiling and s.calm >= CALM:
+                s.table[TURNS_ROW] = np.minimum(turns, TURNS - SHOWN)
+        if s.factor < s.ceiling and s.calm >= CALM:
             s.factor = min(s.ceiling, s.factor * 2.0 ** (period / RISE))
         return s.factor != before
+
+    def _answer_in_stop(self, found: bool, clear: Mask, period: float, late: float, swing: float, lower: float) -> bool:
+        """Lower what feeds an oscillation, by its phase; return whether anything changed.
+
+        A damper feeds what is faster than its delay lets it damp. What is slower is damped by more of it, and fed by
+        what low-passes hold back; so are oscillations that let go of the damper.
+        """
+        s, turns = self.state, self.state.table[TURNS_ROW]
+        before = s.quick, s.slow
+        if found:
+            shaking = (turns > FEW_TURNS) & (s.table[SINCE] == 0.0)
+            fast = math.pi * late > PHASE * s.table[BETWEEN]
+            fast |= (s.slow == LEAST_SLOW) & (s.quick >= s.most)  # there is nothing else
+            fed, slow = shaking & fast & (turns > TURNS), shaking & ~fast & clear
+            least = LIMPEST if swing > SMALL else LEAST_FACTOR
+            s.most = np.where(fed, np.minimum(s.most, np.maximum(REGAINED * s.quick, 1.0)), s.most)
+            s.quick = np.where(fed, np.minimum(s.quick, np.maximum(least, lower * s.quick)), s.quick)
+            if slow.any() or (fed & (s.quick < LEAST_FACTOR)).any():
+                least = LEAST_SLOW if swing <= SMALL else LIMPEST_SLOW
+                if swing <= LARGE:
+                    s.slow_most = min(s.slow_most, max(LEAST_SLOW, REGAINED * s.slow))
+                s.slow = min(s.slow, max(least, LOWER * s.slow))
+                s.quick = np.where(slow & (s.quick >= 1.0), np.minimum(RAISE * s.quick, s.most), s.quick)
+            s.calm = 0.0
+            if swing < VIOLENT:
+                turns[fed], turns[slow] = TURNS - SHOWN, FEW_TURNS - SHOWN
+        if s.calm >= LIMP:
+            more = math.exp(period / LIMP)
+            s.quick = np.maximum(s.quick, np.minimum(LEAST_FACTOR, s.quick * more))
+            s.slow = min(s.slow_most, s.slow * more)
+        s.factor = min(1.0, float(s.quick.min()), max(s.slow, LEAST_FACTOR))
+        return s.slow != before[1] or bool((s.quick != before[0]).any())

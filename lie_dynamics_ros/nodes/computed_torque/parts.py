@@ -20,7 +20,6 @@ from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInert
 from ...lie_dynamics.control import ComputedTorquePID, SoftLimits
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
-from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, forward_dynamics, gravity_force
 from .answer import ControllerAnswer
 from .drive_estimate import DriveEstimate
@@ -180,7 +179,6 @@ class ControllerParts:
     stop, watch, drives : Stop, OscillationWatch, DriveEstimate
     goals, clock, past : Goals, PathClock, PastPath
         What is followed, and the path that led there.
-    steps : PositionSteps
     state : ControllerState
     """
 
@@ -201,7 +199,6 @@ class ControllerParts:
     goals: Goals
     clock: PathClock
     past: PastPath
-    steps: PositionSteps
     state: ControllerState
     floored: NDArray[np.bool_] = field(init=False)  # joints whose gains have a floor, as their model was found wrong
     learning_cap: float = np.inf  # least damping besides the mass matrix for which learning was found slow enough
@@ -247,7 +244,11 @@ class ControllerParts:
 
     def lower_gains(self) -> None:
         """Put gains in force that suit the loop, lower where they fed an oscillation."""
-        self.laws.set_gains(lowered(self.timing.gains, self.watch.factor))
+        gains, watch = self.timing.gains, self.watch.state
+        if self.state.phase in (STOPPING, STOPPED):
+            self.laws.set_gains(replace(gains, stop=gains.stop.lowered(watch.quick, watch.slow)))
+        else:
+            self.laws.set_gains(lowered(gains, watch.factor))
 
     def forget_times(self) -> None:
         """Forget what efforts did: the time until the next state is not known, nor what happens until then."""
@@ -355,13 +356,13 @@ def make_parts(
 
 def _first_parts(robot: RobotFacts) -> dict[str, Any]:
     """Return the parts that go on where options change."""
-    n, zero, limit, scale = robot.model.nv, robot.zero, robot.limit, robot.scale
+    zero, limit, scale = robot.zero, robot.limit, robot.scale
     fastest = np.minimum(robot.fastest, np.finfo(float).max)
     return {
         "efforts": EffortLimiter(limit), "timing": LoopTiming(robot.speed), "watch": OscillationWatch(scale),
         "stop": Stop(robot.soft, limit, scale, fastest, robot.speed, robot.motors is None),
         "drives": DriveEstimate(scale, robot.friction is not None), "goals": Goals(), "clock": PathClock(),
-        "past": PastPath(), "steps": PositionSteps(n), "state": ControllerState(zero, zero, zero, zero),
+        "past": PastPath(), "state": ControllerState(zero, zero, zero, zero),
     }  # fmt: skip
 
 

@@ -131,10 +131,10 @@ class AnswerReview:
             stop.note(stays if friction is None else stays - friction, period)
         noise = None if rises else p.state.stop_noise
         if rises and p.timing.filter_time and answer.mode == "computed_torque" and period > 0.0:
-            rough = p.steps.steps * velocity_noise(p.timing.filter_time, laws.gains.usual)
+            rough = p.stop.steps.steps * velocity_noise(p.timing.filter_time, laws.gains.usual)
             noise = NOISE_SWING * rough * laws.damping(answer.position)
         factor = p.watch.factor
-        if p.watch.update(feedback - answer.blend, period, rises, noise):
+        if p.watch.update(feedback - answer.blend, period, 0.0 if rises else stop.late, noise):
             if factor < LEAST_FACTOR <= p.watch.factor:
                 stop.replan(late=True)  # it takes hold again
             p.lower_gains()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, mass_matrix
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
+from ...lie_dynamics.control.velocity_filter import velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
 from .gains import STOP_SPRING, StopGains
 from .sensor_noise import SensorNoise
@@ -38,12 +39,18 @@ OFF_RATE = 40.0
 """Rate of the low-pass of errors of velocities before a stop [1/s]."""
 OUTDATED = 2.0
 """Period, over the time of that low-pass, from which on states are taken unfiltered."""
+ROUGH = 0.06
+"""About the noise of velocities by steps of positions that they are to have in a stop [rad/s, m/s]."""
+LEAST_TIME = 0.1
+"""Least time of the filter that finds them, over the period."""
 HIT = 0.05
 """Velocity, over its mean before a stop, below which a joint was stopped by a hit."""
 SLOWEST_FADING = 0.3
 """Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
 CALM_SPEED = 3e-3
 """Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
+LIVELY = 0.2
+"""Part of the speed of joints that noise may be: steps by which they are damped are not to turn them round."""
 CALMS = 5.0
 """Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
 MEAN_RATE = 10.0
@@ -65,7 +72,7 @@ class StopState:
     begun : int
         When it began [ns].
     lively : float
-        Half of the speed that joints surely had of late [rad/s, m/s].
+        Part of the speed that joints surely had of late [rad/s, m/s].
     give_way : float
         How long the stop is to go on without a spring [s].
     gave_way : bool
@@ -76,14 +83,18 @@ class StopState:
         Velocities behind a slow low-pass [rad/s, m/s].
     passed, slow : ndarray, shape (n,)
         Errors of velocities behind the first low-pass, and behind both [rad/s, m/s].
+    found : tuple of ndarray, or None
+        Position and velocity as a quicker filter than the one before finds them; None where velocities are measured
+        [rad, m and per s].
     offset : ndarray, shape (n,)
         What feedback exerted before the stop, and the spring since: gains that change do not change it [N m, N].
     fast : ndarray, shape (n,)
         Largest speeds so far [rad/s, m/s].
     mass : ndarray, shape (n, n)
         Mass matrix at the last state that has one [kg m^2, kg].
-    error : ndarray, shape (n,), or None
-        By which the plan was away from the joints; None where it is to begin anew [rad, m].
+    errors : tuple of ndarray, or None
+        By which the plan was away from the joints, as it was, behind one low-pass and behind both; None where it is
+        to begin anew [rad, m].
     """
 
     mean: Array
@@ -92,7 +103,8 @@ class StopState:
     offset: Array
     fast: Array
     mass: Array
-    error: Array | None = None
+    errors: tuple[Array, Array] | None = None
+    found: tuple[Array, Array] | None = None
     plan: StopPlan | None = None
     begun: int = 0
     lively: float = 0.0
@@ -156,6 +168,13 @@ class Stop:
         Velocity limits, 1 for none.
     watched : bool
         Whether joints are looked at for efforts that act the other way round.
+
+    Attributes
+    ----------
+    steps : PositionSteps
+        Steps of positions that were seen so far, where velocities are found in them.
+    late : float
+        By which efforts act later than states [s].
     """
 
     def __init__(
@@ -171,8 +190,8 @@ class Stop:
         self.inertia = UntoldInertia(scale)
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
-        self._steps = PositionSteps(len(limit))
-        self.noise = SensorNoise(self._steps)
+        self.steps, self.late = PositionSteps(len(limit)), 0.0
+        self.noise = SensorNoise(self.steps)
         self.begin(False)
         self._rest = np.full(len(limit), AT_REST)
         self._resting = RESTING * speed
@@ -230,6 +249,11 @@ class Stop:
         The way to rest begins anew where the robot is farther from it than ``far`` (n,). Joints have learned ``rotors``
         (n,) besides what the dynamics know [kg m^2, kg]; ``free``: whether the last efforts were as wanted.
         """
+        self.steps.note(state.position)
+        if state.filter_time and period > 0.0:
+            quick = self._sharpen(state, period)
+            gains, state = gains.sooner(2.0 * (state.filter_time - quick.filter_time)), quick
+        self.late = gains.time
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
         reversal = self.reversal
         too_fast = self._watched and within(qd, self._fastest) != 1
@@ -256,7 +280,7 @@ class Stop:
                 braking = None if s.plan is None and not s.late else -hurry * v
                 s.passed, s.slow = s.passed - self._smooth[OFF], s.slow - self._smooth[OFF]
                 self._smooth[: OFF + 1] = 0.0  # which are in the plan now
-                s.error = None
+                s.errors = None
                 s.plan = StopPlan(x, v, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
                 s.begun, s.late = stamp, False
             motion = s.plan.at((stamp - s.begun) * 1e-9)
@@ -265,7 +289,6 @@ class Stop:
             x, v, a = motion
             motion = np.where(let_go, q, x), np.where(let_go, qd, v), np.where(let_go, self._zero, a)
         found, reversal.news = reversal.news, []
-        self._steps.note(q)
         self.move(*motion[:2], q, qd, period, gains.smooth)
         swing, step = self.noise.swing(state, period)
         gains = self._quieter(gains, qd, period, swing, step)
@@ -275,23 +298,24 @@ class Stop:
         rate, mass, filter = motion[1] - qd, s.mass + np.diag(rotors), gains.filter
         known, late = np.diagonal(mass), gains.time + 1.0 / filter
         calm = 0.5 * filter * step + np.sqrt(0.125 * filter * period) * swing * (not state.filter_time)
-        error = motion[0] - q
-        nearer, s.error = error - (error if s.error is None else s.error), error
+        error, share = motion[0] - q, -math.expm1(-filter * period)
+        before, behind = (error, error) if s.errors is None else s.errors
+        closer = -math.expm1(-gains.spring_filter * period) * (error - behind)
+        s.errors = error, behind + closer
         most = np.maximum(self._heaviest - rotors - dynamics.limits.armature, 0.0)
         speed = np.abs(qd)
         driven = speed > np.maximum(self._driven, s.fast)  # faster and faster, perhaps by reversed efforts
         s.fast = np.maximum(s.fast, speed)
         grows = free & (s.passed * (s.passed + STOP_SPRING * error) > 0.0) & ~driven
         heavier = self.inertia.update(s.passed, grows, known, most, period, late, calm, SLOWEST_FADING * gains.slow)
-        share = -math.expm1(-filter * period)
         s.passed = s.passed + share * (rate - s.passed)
         s.slow = s.slow + share * (s.passed - s.slow)
         if free and not gives_way:
             coarse = 2.0 * self._calm_speed / np.maximum(step, 1e-9)
-            pull = np.minimum(gains.spring(known + heavier), coarse) * nearer
+            pull = np.minimum(gains.spring(known + heavier), coarse) * closer
             felt = mass + np.diag(heavier)
-            more = s.offset + gains.force(felt, pull, pull) + limited_damping(felt, gains.hold, gains.hold_cap, nearer)
-            s.offset = np.clip(more, -self._most, self._most)
+            more = gains.force(felt, pull, pull) + limited_damping(felt, gains.hold, gains.hold_cap, error - before)
+            s.offset = np.clip(s.offset + more, -self._most, self._most)
             if let_go is not None:
                 s.offset = np.where(let_go, 0.0, s.offset)
         slow = (gains.slow * (known + heavier) + gains.loose) * step
@@ -300,6 +324,18 @@ class Stop:
             motion, part * rate, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, noise, gives_way, let_go,
             found, gains,
         )  # fmt: skip
+
+    def _sharpen(self, state: RobotState, period: float) -> RobotState:
+        """Return a state with velocities of a filter as quick as steps of positions let it be."""
+        s, q = self.state, state.position
+        step = float(self.steps.found.max())
+        time = min(max((step * math.sqrt(period) / ROUGH) ** (2.0 / 3.0), LEAST_TIME * period), state.filter_time)
+        pole = velocity_pole(time, period)
+        place, rate = (q - period * state.velocity, state.velocity) if s.found is None else s.found
+        expected = place + period * rate
+        miss = q - expected
+        s.found = expected + (1.0 - pole**2) * miss, rate + (1.0 - pole) ** 2 / period * miss
+        return replace(state, velocity=s.found[1], filter_time=time)
 
     def _quieter(
         self, gains: StopGains, qd: Array, period: float, swing: Array | float, step: Array | float
@@ -313,7 +349,7 @@ class Stop:
         s.mean = s.mean - math.expm1(-MEAN_RATE * period) * (qd - s.mean)
         noise = 0.0 if np.any(step) else swing
         sure = np.abs(s.mean) - 0.7 * MEAN_RATE * step - np.sqrt(0.5 * MEAN_RATE * period) * noise
-        s.lively = max(0.5 * float(sure.max()), s.lively * math.exp(-CALMS * period))  # gains are not to swing along
+        s.lively = max(LIVELY * float(sure.max()), s.lively * math.exp(-CALMS * period))  # gains are not to swing along
         speed = self._calm_speed = max(CALM_SPEED, s.lively)
         coarse, rough = float(np.max(step)), float(np.max(noise))
         rate = 2.0 * speed / max(coarse, 1e-9) if coarse else np.inf

@@ -8,14 +8,17 @@ from ...arrays import Array
 from ...engine.compile import kernel
 
 #: Rows of the table: farthest effort since the last turn, effort at that turn, 1 where efforts rise and -1 where they
-#: fall, turns of late, and the swing before the last turn. Efforts are over their scales.
-EXTREME, TURNED, DIRECTION, TURNS, SWUNG = range(5)
+#: fall, turns of late, the swing before the last turn, time since then, and between turns in the mean. Efforts are over
+#: their scales.
+EXTREME, TURNED, DIRECTION, TURNS, SWUNG, SINCE, BETWEEN = range(7)
 #: A swing that exceeds the one before by this factor counts as so many turns, where smaller ones than the last do not
 #: count: what grows is unstable.
 GROWS, GROWING, GROWN = 1.2, 3.0, 0.04
 #: Numbers given: smallest swing that counts, part of the turns that is left after this period, turns from which on a
-#: joint oscillates; found: largest swing of a joint that does.
-SMALLEST_SWING, LEFT, MOST, LARGEST_SWING = range(4)
+#: joint oscillates, the period; found: largest swing of a joint that does.
+SMALLEST_SWING, LEFT, MOST, PERIOD, LARGEST_SWING = range(5)
+#: A time between turns that is longer than the mean by this factor is taken for it: what went before has ended.
+PAUSE = 2.5
 #: Rows of the other table: mean errors of positions and velocities, and the desired ones less these.
 AWAY, OFF, PLACE, MOVED = range(4)
 
@@ -40,7 +43,7 @@ def smooth_state(table: Array, part: Array, position: Array, velocity: Array, q:
 def count_turns(table: Array, numbers: Array, effort: Array, per_scale: Array, noise: Array) -> int:
     """Take note of efforts (n,) with their noise (n,); return 1 where a joint that turns oscillates, else 0."""
     n = effort.shape[0]
-    if table.shape[0] != 5 or table.shape[1] != n or numbers.shape[0] != 4:
+    if table.shape[0] != 7 or table.shape[1] != n or numbers.shape[0] != 5:
         return -1
     if per_scale.shape[0] != n or noise.shape[0] != n:
         return -1
@@ -49,11 +52,15 @@ def count_turns(table: Array, numbers: Array, effort: Array, per_scale: Array, n
         u, direction = effort[i] * per_scale[i], table[DIRECTION, i]
         if direction * (u - table[EXTREME, i]) > 0.0:
             table[EXTREME, i] = u
+        table[SINCE, i] += numbers[PERIOD]
         if direction * (table[EXTREME, i] - u) > numbers[SMALLEST_SWING] + noise[i] * per_scale[i]:
             swing = np.abs(table[EXTREME, i] - table[TURNED, i])
             grows = numbers[SMALLEST_SWING] >= GROWN and swing > GROWS * table[SWUNG, i]
             table[TURNS, i] += GROWING if grows else 1.0
             table[SWUNG, i] = swing
+            pause = table[SINCE, i] > PAUSE * table[BETWEEN, i]
+            table[BETWEEN, i] += (1.0 if pause else 0.5) * (table[SINCE, i] - table[BETWEEN, i])
+            table[SINCE, i] = 0.0
             if table[TURNS, i] > numbers[MOST]:
                 shaking = 1
                 largest = max(largest, swing)
