@@ -16,10 +16,11 @@ PREFIX = "lie_dynamics_"
 """Prefix of the programs that pip puts on PATH; see setup.py."""
 
 
-def end_quietly_while_importing(programs: tuple[str, ...]) -> None:
-    """Let signals end a process that is started as one of these programs, or by ``python -m``, without a traceback.
+def end_quietly_while_importing(programs: tuple[str, ...], code: int = 0) -> None:
+    """Let signals end a process that is started as one of these programs, or by ``python -m``, with this exit code.
 
-    Whatever else imports the package keeps its handlers. A program without ROS ends with one line.
+    Nodes that are told to end have not failed, however early. Whatever else imports the package keeps its handlers. A
+    program without ROS ends with one line.
     """
     started = os.path.basename(sys.argv[0]).removeprefix(PREFIX) if sys.argv else ""
     if started != "-m" and started not in programs:
@@ -27,7 +28,7 @@ def end_quietly_while_importing(programs: tuple[str, ...]) -> None:
     for which in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(which) in (signal.SIG_DFL, signal.default_int_handler):
             try:
-                signal.signal(which, signal.SIG_DFL)
+                signal.signal(which, lambda *_: os._exit(code))
             except ValueError:  # only the main thread may
                 return
     _end_without_ros()

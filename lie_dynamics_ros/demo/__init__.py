@@ -2,4 +2,4 @@
 
 from ..core.startup_signals import end_quietly_while_importing
 
-end_quietly_while_importing(("demo",))
+end_quietly_while_importing(("demo",), 130)

@@ -229,6 +229,8 @@ class StreamParameters(Parameters):
     )
 
 
+FEW_LATE = 10
+"""Answers for each state that came too late, from which on such states are a busy machine's and no error."""
 SOON = 0.05
 """While the last state is younger than this [s], the next one is near."""
 
@@ -348,6 +350,7 @@ class StateStream:
         self.require_fresh = self.freshness.require
         self._stood: float | None = None  # simulated time at the last report [s]
         self._said_shared = False  # whether the log has named publishers that share joints
+        self._told = (0, 0)  # stale states and answers at the last report
         self._before: int | None = None  # states answered before it was opened, until the first is
         self._then: Callable[[], None] | None = None
         self.set_timeout()
@@ -479,6 +482,8 @@ class StateStream:
     def describe(self, report: Report, period: float) -> None:
         """Write counts and durations into a diagnostic report, and what is wrong while states are to be answered."""
         rejected = self.statistics.describe(report, period)
+        told, self._told = self._told, (self.statistics.rejected[STALE], self.statistics.answered)
+        late, answered = self._told[0] - told[0], self._told[1] - told[1]
         self.responses.describe(report, self._node.settings["state_timeout"])
         several, shared = self.publishers.take_several(), self.publishers.take_shared()
         if not self.open:
@@ -499,8 +504,12 @@ class StateStream:
             self._said_shared = True
         if rejected:
             text = f"{rejected} messages dropped: {self.statistics.problem}"
-            report.add(diagnostics.ERROR, text)
-            log.error(text, throttle_duration_sec=SAY_AGAIN)
+            few = rejected == late and rejected * FEW_LATE <= answered
+            report.add(diagnostics.WARN if few else diagnostics.ERROR, text)
+            if few:
+                log.info(text, throttle_duration_sec=SAY_AGAIN)
+            else:
+                log.error(text, throttle_duration_sec=SAY_AGAIN)
         before, self._stood = self._stood, self._node.waiting_time() if self._node.simulated_time else None
         if self._stood is not None and self._stood == before:
             text = f"simulated time stands still at {self._stood:.3f} s"

@@ -18,7 +18,7 @@ from lie_dynamics_ros.ros.inputs import state_stream
 from lie_dynamics_ros.ros.inputs.state_stream import StateStream
 from lie_dynamics_ros.ros.node.domain import DomainReservation
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode, NodeParameters
-from lie_dynamics_ros.ros.outputs.diagnostics import TimingParameters
+from lie_dynamics_ros.ros.outputs.diagnostics import ERROR, OK, WARN, Report, TimingParameters
 from lie_dynamics_ros.ros.outputs.output import Output
 
 
@@ -146,3 +146,33 @@ def test_an_answer_that_takes_too_long_is_none(node, takes, stamped, answered):
     message.header.stamp.nanosec += 1
     stream.on_state(message)
     assert published[1 + answered :] == [b"first", b"second"]
+
+
+@pytest.mark.parametrize(
+    ("answered", "dropped", "level"),
+    [
+        (500, {"stale": 1}, WARN),
+        (500, {"stale": 51}, ERROR),
+        (0, {"stale": 1}, ERROR),
+        (500, {"stale": 1, "malformed": 1}, ERROR),
+        (500, {}, OK),
+    ],
+)
+def test_a_few_late_states_are_no_error_and_many_or_other_ones_are(node, answered, dropped, level):
+    stream = StateStream(node, lambda *_: None, lambda: None)
+    stream.start()
+    message = JointState(name=["a"])
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(time.time_ns(), 10**9)
+    stream.on_state(message)
+    for kind, count in {"stale": 3, "malformed": 3}.items():  # before
+        for _ in range(count):
+            stream.statistics.reject(kind, "why")
+    stream.describe(Report(), 1.0)
+    stream.statistics.answered += answered
+    for kind, count in dropped.items():
+        for _ in range(count):
+            stream.statistics.reject(kind, "why")
+    report = Report()
+    with patch.object(stream, "hears", return_value=True):
+        stream.describe(report, 1.0)
+    assert report.level == level, report.reasons
