@@ -317,7 +317,7 @@ def _run(
     def run(part: slice) -> int:
         return int(batch_kernel(model.table, *(a[part] for a in data), given, *(t[part] for t in targets)))
 
-    return int(max(_over_parts(threads, count, run)))
+    return int(max(over_parts(threads, count, run)))
 
 
 def require_threads(threads: int) -> None:
@@ -326,7 +326,7 @@ def require_threads(threads: int) -> None:
         raise InputError(f"threads: at least 1 is expected, got {threads!r}", name="threads", value=threads)
 
 
-def _over_parts(threads: int, count: int, run: Callable[[slice], Any]) -> list[Any]:
+def over_parts(threads: int, count: int, run: Callable[[slice], Any]) -> list[Any]:
     """Return what `run` finds for each part of a batch, in threads; kernels let go of the interpreter lock."""
     chunk = -(-count // threads)
     with ThreadPoolExecutor(threads) as pool:
@@ -337,7 +337,7 @@ def in_parts(threads: int, function: Callable[..., tuple[Array, ...]], *arrays: 
     """Return the arrays that a function makes of arrays (count, ...), state by state, in threads."""
     if threads == 1 or len(arrays[0]) < 2:
         return function(*arrays)
-    parts = _over_parts(threads, len(arrays[0]), lambda part: function(*(a[part] for a in arrays)))
+    parts = over_parts(threads, len(arrays[0]), lambda part: function(*(a[part] for a in arrays)))
     return tuple(np.concatenate(results) for results in zip(*parts, strict=True))
 
 

@@ -19,9 +19,26 @@ def store_past(tile, first, count, start, target, at, offset, window):
     return store_line(tile, first, count, start, target, at)
 
 
+def copy_past(window, begin, count, flat, shift):
+    """Copy numbers of a window to a flat array, `shift` further on, whose cache lines begin with vectors of it."""
+    numbers = window.reshape(-1)
+    flat[begin + shift : begin + shift + count] = numbers[begin : begin + count]
+
+
 if COMPILED:
     from .simd import lane_sum, load, splat, store_block, store_part
     from .tiles import stream
+
+    @outline
+    def copy_past(window, begin, count, flat, shift):  # noqa: D103
+        numbers, end = window.reshape(window.size), begin + count
+        line, last = min((begin + LANES - 1) // LANES * LANES, end), end // LANES * LANES
+        for j in range(begin, line):  # others share these cache lines
+            flat[j + shift] = numbers[j]
+        for j in range(line, last, LANES):
+            stream(flat, j + shift, load(window, j // LANES))
+        for j in range(max(line, last), end):
+            flat[j + shift] = numbers[j]
 
     @outline
     def store_past(tile, first, count, start, target, at, offset, window):  # noqa: D103
@@ -40,13 +57,5 @@ if COMPILED:
             if k < n:
                 total = total + store_part(tile, first + part + k, numbers, lead + k, stride, n - k)
             for lane in range(LANES):
-                begin, shift = lead + lane * stride, here - lead + lane * (size - stride)
-                end = begin + n
-                line, last = min((begin + LANES - 1) // LANES * LANES, end), end // LANES * LANES
-                for j in range(begin, line):  # others share these cache lines
-                    flat[j + shift] = numbers[j]
-                for j in range(line, last, LANES):
-                    stream(flat, j + shift, load(window, j // LANES))
-                for j in range(max(line, last), end):
-                    flat[j + shift] = numbers[j]
+                copy_past(window, lead + lane * stride, n, flat, here - lead + lane * (size - stride))
         return lane_sum(total) == 0.0

@@ -15,11 +15,12 @@ from ...lie._arrays import as_numbers
 from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
-from ..inputs import Algorithm, require_threads
+from ..inputs import Algorithm, over_parts, require_threads
 from ..kernels.derivatives.packed_second_derivatives import packed_second_derivatives_batch as _packed_batch
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors as _tensors
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors_batch as _tensors_batch
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
+from ..kernels.derivatives.solved_second_derivatives import solved_second_derivatives as _solved
 from ..losses import joint_terms_bend
 from .forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
 from .inverse_derivatives import WEIGHTS, inverse_dynamics_derivatives
@@ -28,8 +29,8 @@ from .tensors import PackedSecondDerivatives, SecondDerivatives, gathered, patte
 #: Step of differences [rad, m]. The derivatives that they difference are differences themselves, with errors of some
 #: 1e-13, which become a hundred times that.
 _STEP = 0.01
-#: Memory of a block of states [bytes], which a processor's own cache holds, and how many arrays a state takes in it.
-_BLOCK, _ARRAYS = 2**24, 8
+#: Packed entries of a block of states, which a processor's own cache holds.
+_BLOCK = 2**17
 
 _Four = tuple[Array, Array, Array, Array]
 
@@ -388,7 +389,7 @@ def _of_unknown(
 ) -> _Four:
     """Return second derivatives of what is found from those of joint forces.
 
-    Large batches go by blocks of states whose memory stays in the cache: new memory takes longer than to compute.
+    Packed entries come by blocks of states whose memory stays in the cache.
 
     Parameters
     ----------
@@ -405,28 +406,38 @@ def _of_unknown(
     if y is not None:
         batch = np.broadcast_shapes(batch, y.shape[:-1])
     axes = 3 if y is None else 2
-    count, block = math.prod(batch), threads * max(1, _BLOCK // max(1, _ARRAYS * solve.itemsize * n**axes))
     found = _four(batch + axes * (n,), solve.dtype, memory)
-    if count <= block:
-        _fill(model, states, solve, slopes, y, wrench, threads, found, None)
+    if y is not None:
+        _fill(model, states, solve, slopes, y, wrench, threads, found)
+        return found
+    count, pattern = math.prod(batch), pattern_of(model)
+    if count * n == 0:
         return found
 
     def flat(x: Array, last: int) -> Array:
         own = x.shape[x.ndim - last :]
-        return np.broadcast_to(x, batch + own).reshape(count, *own)
+        return np.require(np.broadcast_to(x, batch + own).reshape(count, *own), requirements="CW")
 
-    states, solve, along = [flat(x, 1) for x in states], flat(solve, 2), [flat(x, 2) for x in slopes]
-    y, wrench = None if y is None else flat(y, 1), None if wrench is None else flat(wrench, 2)
-    targets = [x.reshape(count, *x.shape[-axes:]) for x in found]
-    scratch = np.empty((block, *((n,) if y is None else ()), 4, n, n), solve.dtype)
+    states, wrench = [flat(x, 1) for x in states], None if wrench is None else flat(wrench, 2)
+    matrices = [flat(x, 2).reshape(count, n * n) for x in (solve, *slopes)]
+    targets = [x.reshape(count, n**3) for x in found]
+    block = threads * max(1, _BLOCK // max(1, pattern.indices.shape[1]))
+    memory_of = PackedSecondDerivatives(np.empty((min(block, count), pattern.indices.shape[1]), solve.dtype), pattern)
     for first in range(0, count, block):
         own = slice(first, first + block)
-        part = None if y is None else y[own]
         wrenches = None if wrench is None else wrench[own]
-        _fill(
-            model, [x[own] for x in states], solve[own], (along[0][own], along[1][own], along[2][own]), part, wrenches,
-            threads, (targets[0][own], targets[1][own], targets[2][own], targets[3][own]), scratch[: count - first],
-        )  # fmt: skip
+        values = _packed(model, *(x[own] for x in states), wrenches, threads, memory_of).values
+        given, results = [x[own] for x in matrices], [x[own] for x in targets]
+
+        def run(
+            part: slice, given: list[Array] = given, values: Array = values, results: list[Array] = results
+        ) -> None:
+            _solved(*(x[part] for x in given), values[part], *pattern.solved, *(x[part] for x in results))
+
+        if threads == 1:
+            run(slice(None))
+        else:
+            over_parts(threads, len(values), run)
     return found
 
 
@@ -442,22 +453,15 @@ def _fill(
     states: list[Array],
     solve: Array,
     slopes: tuple[Array, Array, Array],
-    y: Array | None,
+    y: Array,
     wrench: Array | None,
     threads: int,
     found: _Four,
-    scratch: Array | None,
 ) -> None:
-    """Fill `found` for a few states, by the memory of `scratch`."""
-    if y is None:
-        vectors = solve
-        states = [x[..., None, :] for x in states]
-        wrench = None if wrench is None else wrench[..., None, :, :]
-        slopes = (slopes[0][..., None, :, :], slopes[1][..., None, :, :], slopes[2][..., None, :, :])
-    else:
-        vectors = (y[..., None, :] @ solve)[..., 0, :]
+    """Fill `found` with what is contracted with y."""
+    vectors = (y[..., None, :] @ solve)[..., 0, :]
     q, qd, qdd = states
-    d = _inverse(model, q, qd, qdd, vectors, wrench, threads, scratch)
+    d = _inverse(model, q, qd, qdd, vectors, wrench, threads, None)
     dq_dq, dq_dqd, dqd_dqd, dq_dgiven = found
     bent = np.matmul(d.dq_dqdd, slopes[0], out=dq_dgiven)
     np.add(d.dq_dq, bent, out=dq_dq)

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, ArrayLike, Integers, Mask
+from ...engine.width import LANES
 from ...errors import InputError
 from ...lie._arrays import as_numbers
 from ...model import layout
 from ...model.model import Model
 from ...shown import shown
+from ..kernels.derivatives.solved_second_derivatives import BLOCK
 
 _NAMES = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
 #: Axes of each part that may be swapped.
@@ -74,6 +76,45 @@ class Pattern:
             places, starts = np.unique(place[order], return_index=True)
             found[name] = entry[order], force[order], starts, places
         return found
+
+    @cached_property
+    def solved(self) -> tuple[Integers, ...]:
+        """Lists for the kernel `solved_second_derivatives`, by the coordinate k of entries along q_k, or qd_k of two.
+
+        Where those of each k begin, (4, nv + 1), in the last four; vectors of a row of each table; rows of joint forces
+        in it; coordinates m along qd_k qd_m; what it holds, an entry, and twice its place, 1 more for half of it; and
+        derivatives of the mass matrix, an entry, its row of the table, and the column.
+        """
+        n = self.nv
+        line = LANES * (-(-n // LANES))
+        parts = {name: (np.arange(part.start, part.stop), *self.indices[:, part]) for name, part in self.parts.items()}
+        e, i, j, m = parts["dq_dqdd"]
+        other = i != m
+        bent = np.stack([np.concatenate([e, e[other]]), np.concatenate([j, j[other]]), np.concatenate([i, m[other]]),
+                         np.concatenate([m, i[other]])])  # fmt: skip
+        e, i, m, k = parts["dqd_dqd"]
+        pairs = np.zeros((n, n), np.bool_)
+        pairs[k, m] = True
+        added = [np.stack([e, k, i, 3 * line + (np.cumsum(pairs, axis=1) - 1)[k, m], np.zeros_like(e)])]
+        e, i, m, k = parts["dq_dq"]
+        added.append(np.stack([e, k, i, m, k == m]))
+        e, i, k, m = parts["dq_dqd"]
+        added.append(np.stack([e, k, i, line + m, np.zeros_like(e)]))
+        sums = np.concatenate(added, axis=1)
+        used = np.zeros((n, n), np.bool_)
+        used[sums[1], sums[2]] = used[bent[1], bent[2]] = True
+        place = np.cumsum(used, axis=1) - 1
+        sums = sums[:, np.lexsort((sums[3], sums[2], sums[1]))]
+        bent = bent[:, np.lexsort((bent[3], bent[2], bent[1]))]
+        counts = [used.sum(axis=1), pairs.sum(axis=1)] + [np.bincount(x[1], minlength=n) for x in (sums, bent)]
+        starts = np.concatenate([np.zeros((4, 1), np.int64), np.cumsum(counts, axis=1)], axis=1)
+        vectors = 3 * line // LANES + (-(-counts[1] // LANES))
+        widths = BLOCK * (-(-vectors // BLOCK))
+        held = 2 * (place[sums[1], sums[2]] * widths[sums[1]] * LANES + sums[3]) + sums[4]
+        bent[2] = place[bent[1], bent[2]]
+        lists = [starts, widths, np.nonzero(used)[1], np.nonzero(pairs)[1]]
+        lists += [np.stack([sums[0], held], axis=1), bent[[0, 2, 3]].T]
+        return tuple(np.ascontiguousarray(x, np.int64) for x in lists)
 
 
 @shown
