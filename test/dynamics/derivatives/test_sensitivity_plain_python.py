@@ -8,6 +8,7 @@ from support.sample_trees import branched, to_model
 from lie_dynamics_ros.lie_dynamics import (
     Parameter,
     forward_dynamics,
+    forward_dynamics_second_derivatives,
     forward_dynamics_sensitivity,
     hybrid_dynamics,
     hybrid_dynamics_sensitivity,
@@ -34,6 +35,8 @@ def evaluate():
     others = [Parameter.inertia(3, 5), Parameter.axis(3, [1, 2, 3]), Parameter.external_force(2, 4, "world")]
     second = inverse_dynamics_second_derivatives(model, q, qd, qdd, y, f)
     whole = inverse_dynamics_second_derivatives(model, q, qd, qdd, None, f)
+    packed = inverse_dynamics_second_derivatives(model, [q, q + 1], qd, qdd, None, f, packed=True)
+    solved = forward_dynamics_second_derivatives(model, q, qd, qdd, f_ext=f)
     names = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
     return {
         "inverse": inverse_dynamics_sensitivity(model, q, qd, qdd, parameters[:3], f),
@@ -42,6 +45,8 @@ def evaluate():
         "others": inverse_dynamics_sensitivity(model, q, qd, qdd, others, f, f_ext_held="aligned"),
         "batch": inverse_dynamics_sensitivity(model, np.array([q, q + 1, q - 1]), qd, qdd, others, f)[:, 1],
         **{name: getattr(second, name) for name in names},
+        "packed": packed.values,
+        **{f"forward {name}": getattr(solved, name) for name in (*names[:3], "dq_dtau")},
         **{f"whole {name}": np.tensordot(y, getattr(whole, name), 1) for name in names},
     }
 
@@ -66,7 +71,7 @@ def complex_steps():
 def test_plain_python_and_complex_steps(tmp_path):
     plain, compiled = run_in_plain_python(__file__, tmp_path, "evaluate", "complex_steps"), evaluate()
     for name, value in compiled.items():
-        assert relative(plain[name], value) < (1e-9 if name in ("forward", "hybrid") else 1e-12), name
+        assert relative(plain[name], value) < (1e-9 if name.startswith(("forward", "hybrid")) else 1e-12), name
     assert relative(compiled["inverse"], plain["step inverse"]) < 1e-12
     assert relative(compiled["forward"], plain["step forward"]) < 1e-10  # condition of the mass matrix
     assert relative(compiled["hybrid"], plain["step hybrid"]) < 1e-10

@@ -29,7 +29,7 @@ from .tensors import PackedSecondDerivatives, SecondDerivatives, gathered, patte
 #: Step of differences [rad, m]. The derivatives that they difference are differences themselves, with errors of some
 #: 1e-13, which become a hundred times that.
 _STEP = 0.01
-#: Packed entries of a block of states, which a processor's own cache holds.
+#: Numbers of one kind of a block of states, which a processor's own cache holds.
 _BLOCK = 2**17
 
 _Four = tuple[Array, Array, Array, Array]
@@ -389,7 +389,7 @@ def _of_unknown(
 ) -> _Four:
     """Return second derivatives of what is found from those of joint forces.
 
-    Packed entries come by blocks of states whose memory stays in the cache.
+    Large batches go by blocks of states whose memory stays in the cache.
 
     Parameters
     ----------
@@ -407,17 +407,32 @@ def _of_unknown(
         batch = np.broadcast_shapes(batch, y.shape[:-1])
     axes = 3 if y is None else 2
     found = _four(batch + axes * (n,), solve.dtype, memory)
-    if y is not None:
-        _fill(model, states, solve, slopes, y, wrench, threads, found)
-        return found
-    count, pattern = math.prod(batch), pattern_of(model)
+    count, block = math.prod(batch), threads * max(1, _BLOCK // max(1, n * n))
     if count * n == 0:
+        return found
+    if y is not None and count <= block:
+        _fill(model, states, solve, slopes, y, wrench, threads, found, None)
         return found
 
     def flat(x: Array, last: int) -> Array:
         own = x.shape[x.ndim - last :]
-        return np.require(np.broadcast_to(x, batch + own).reshape(count, *own), requirements="CW")
+        return np.require(np.broadcast_to(x, batch + own).reshape(count, *own), requirements=["C", "W"])
 
+    if y is not None:
+        states, y, wrench = [flat(x, 1) for x in states], flat(y, 1), None if wrench is None else flat(wrench, 2)
+        matrices = [flat(x, 2) for x in (solve, *slopes)]
+        targets, scratch = [x.reshape(count, n, n) for x in found], np.empty((block, 4, n, n), solve.dtype)
+        for first in range(0, count, block):
+            own = slice(first, first + block)
+            wrenches = None if wrench is None else wrench[own]
+            part, *along = (x[own] for x in matrices)
+            one, two, three, four = (x[own] for x in targets)
+            _fill(
+                model, [x[own] for x in states], part, (along[0], along[1], along[2]), y[own], wrenches, threads,
+                (one, two, three, four), scratch[: count - first],
+            )  # fmt: skip
+        return found
+    pattern = pattern_of(model)
     states, wrench = [flat(x, 1) for x in states], None if wrench is None else flat(wrench, 2)
     matrices = [flat(x, 2).reshape(count, n * n) for x in (solve, *slopes)]
     targets = [x.reshape(count, n**3) for x in found]
@@ -426,7 +441,8 @@ def _of_unknown(
     for first in range(0, count, block):
         own = slice(first, first + block)
         wrenches = None if wrench is None else wrench[own]
-        values = _packed(model, *(x[own] for x in states), wrenches, threads, memory_of).values
+        place, speed, rate = (x[own] for x in states)
+        values = _packed(model, place, speed, rate, wrenches, threads, memory_of).values
         given, results = [x[own] for x in matrices], [x[own] for x in targets]
 
         def run(
@@ -457,11 +473,12 @@ def _fill(
     wrench: Array | None,
     threads: int,
     found: _Four,
+    scratch: Array | None,
 ) -> None:
-    """Fill `found` with what is contracted with y."""
+    """Fill `found` with what is contracted with y for a few states, by the memory of `scratch`."""
     vectors = (y[..., None, :] @ solve)[..., 0, :]
     q, qd, qdd = states
-    d = _inverse(model, q, qd, qdd, vectors, wrench, threads, None)
+    d = _inverse(model, q, qd, qdd, vectors, wrench, threads, scratch)
     dq_dq, dq_dqd, dqd_dqd, dq_dgiven = found
     bent = np.matmul(d.dq_dqdd, slopes[0], out=dq_dgiven)
     np.add(d.dq_dq, bent, out=dq_dq)
