@@ -434,8 +434,8 @@ def _of_unknown(
         return found
     pattern = pattern_of(model)
     states, wrench = [flat(x, 1) for x in states], None if wrench is None else flat(wrench, 2)
-    matrices = [flat(x, 2).reshape(count, n * n) for x in (solve, *slopes)]
-    targets = [x.reshape(count, n**3) for x in found]
+    tables = [flat(x, 2).reshape(count, n * n) for x in (solve, *slopes)]
+    tensors: list[Array] = [x.reshape(count, n**3) for x in found]
     block = threads * max(1, _BLOCK // max(1, pattern.indices.shape[1]))
     memory_of = PackedSecondDerivatives(np.empty((min(block, count), pattern.indices.shape[1]), solve.dtype), pattern)
     for first in range(0, count, block):
@@ -443,7 +443,7 @@ def _of_unknown(
         wrenches = None if wrench is None else wrench[own]
         place, speed, rate = (x[own] for x in states)
         values = _packed(model, place, speed, rate, wrenches, threads, memory_of).values
-        given, results = [x[own] for x in matrices], [x[own] for x in targets]
+        given, results = [x[own] for x in tables], [x[own] for x in tensors]
 
         def run(
             part: slice, given: list[Array] = given, values: Array = values, results: list[Array] = results
