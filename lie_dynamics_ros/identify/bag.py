@@ -136,7 +136,7 @@ def read_bag(
                 _add(pushes, (topic, name), time, float(message.effort[k]))
     there = "; ".join(f"{topic} ({kind})" for topic, kind in kinds.items()) or "none"
     q = _chosen(positions, names, "positions", there, {})
-    tau = _chosen(pushes, names, "efforts", there, {name: topic for name, (topic, _, _) in q.items()})
+    tau = _chosen(pushes, names, "efforts", there, q)
     others = sorted({topic for topic, name in positions if name in q} - set(_topics(q)))
     if others:
         remarks.append(f"joints of the robot are published by {listed(others)}, too: --states takes another topic")
@@ -159,9 +159,16 @@ def _add(series: dict[tuple[str, str], _Series], key: tuple[str, str], time: flo
 
 
 def _chosen(
-    series: dict[tuple[str, str], _Series], names: Sequence[str], what: str, there: str, prefer: Mapping[str, str]
+    series: dict[tuple[str, str], _Series],
+    names: Sequence[str],
+    what: str,
+    there: str,
+    prefer: Mapping[str, tuple[str, Array, Array]],
 ) -> dict[str, tuple[str, Array, Array]]:
-    """Return topic, times and values for each joint: of the topic preferred, else of that with most of it."""
+    """Return topic, times and values for each joint: of the topic preferred, else of that with most of it.
+
+    What joints lack that have others preferred is zero, if not all do.
+    """
     found: dict[str, tuple[str, Array, Array]] = {}
     for name in names:
         own = {topic: s for (topic, joint), s in series.items() if joint == name}
@@ -169,13 +176,15 @@ def _chosen(
         own = alive or ({} if prefer else own)  # efforts of zero are none; a joint may stand at zero
         if not own:
             continue
-        best = prefer.get(name, "")
+        best = prefer[name][0] if prefer else ""
         topic = best if best in own else max(own, key=lambda t: len(own[t].time))
         times, values = own[topic].arrays()
         if len(times) > 2:
             found[name] = (topic, times, values)
     missing = [name for name in names if name not in found]
-    if missing:
+    if prefer and found:
+        found |= {name: (*prefer[name][:2], np.zeros_like(prefer[name][2])) for name in missing}
+    elif missing:
         raise BagError(f"bag: no {what} of {listed(missing)}; topics there are: {there}; --lock leaves out joints")
     return found
 

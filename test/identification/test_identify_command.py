@@ -223,6 +223,14 @@ def test_a_joint_that_no_state_names_is_locked(drawn, tmp_path):
     alone.inertia("c").check()
 
 
+@pytest.mark.parametrize("nothing", [0.0, np.nan])
+def test_a_joint_without_efforts_is_left_out(made, drawn, tmp_path, capsys, nothing):
+    _, time, q, effort = made
+    write_bag(tmp_path / "bag", "mcap", NAMES, time, q, effort * [1.0, 1.0, nothing])
+    assert main([str(tmp_path / "bag"), "--urdf", str(drawn), "--out", str(tmp_path / "new")]) == 0
+    assert "warning: joint 'bend': its effort is always 0; its efforts are left out" in capsys.readouterr().out
+
+
 def test_names_are_only_names(made, tmp_path):
     """In pages they are no elements, in pictures no formulas and no hidden labels, in YAML no structure."""
     _, *arrays = made
