@@ -60,6 +60,7 @@ CASES = {
         e + weight([0.0, -6.94, -6.94], q) - weight([0.0, 0.0, -9.81], q),
     ),
     "positions are in turns": lambda m, t, q, e: (m, t, q / (2.0 * np.pi), e),
+    "'lift': rates up to .* no seconds": lambda m, t, q, e: (m, 0.1 * t, q, e),
     "times at another rate": lambda m, t, q, e: (m, 0.4 * t, q, e),
     "efforts hold no gravity": lambda m, t, q, e: (
         m,

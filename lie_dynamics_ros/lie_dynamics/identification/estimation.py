@@ -95,10 +95,7 @@ _BEYOND = 1.3
 
 
 def minimize(
-    value: Callable[[Array], float],
-    slopes: Callable[[Array], tuple[Array, Array]],
-    start: Array,
-    enough: float = 0.0,
+    value: Callable[[Array], float], slopes: Callable[[Array], tuple[Array, Array]], start: Array, enough: float = 0.0
 ) -> tuple[Array, int]:
     """Return the minimum of a smooth convex function and the number of steps taken.
 
@@ -144,13 +141,7 @@ _STEP = 2.0
 
 
 def consistent_fit(
-    R: Array,
-    z: Array,
-    J0: Array,
-    guess: Array,
-    free: npt.NDArray[np.bool_],
-    weight: float,
-    start: Array | None = None,
+    R: Array, z: Array, J0: Array, guess: Array, free: npt.NDArray[np.bool_], weight: float, start: Array | None = None
 ) -> tuple[Array, int]:
     """Minimise half of |R x - z|^2 plus weight times divergences; return the parameters and the number of steps.
 
@@ -327,11 +318,10 @@ def identify(
     prior_weight = number_of("prior_weight", prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
     chosen = chosen_bodies(model, bodies)
     names = parameter_names(model, terms)
-    own = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)]).reshape(-1, 10)
+    own = parameters_of(model, range(model.n_bodies))
     start = np.concatenate([own.ravel(), np.zeros(len(names) - own.size)])
     kept = np.setdiff1d(np.arange(model.n_bodies), chosen)
-    columns = np.concatenate([(10 * np.array(chosen)[:, None] + np.arange(10)).ravel(),
-                              np.arange(own.size, len(names))]).astype(int)  # fmt: skip
+    columns = np.concatenate([columns_of(chosen), np.arange(own.size, len(names))])
     known = np.where(np.isin(np.arange(len(names)) // 10, kept) & (np.arange(len(names)) < own.size), start, 0.0)
     noise = _given_deviation(model, deviation)
     unknown_noise = noise is None
@@ -354,22 +344,11 @@ def identify(
     free = np.repeat(np.array([term == "offset" for term in terms], dtype=bool), model.nv)
     x[columns], iterations = consistent_fit(R[:, columns], z, references(model, chosen), guess, free, prior_weight)
     parameters = x[: own.size].reshape(-1, 10)
-    identified = model
-    for b in chosen:
-        identified = identified.with_inertia(model.body_names[b], SpatialInertia.from_parameters(parameters[b]))
     coefficients = {term: x[own.size + k * model.nv :][: model.nv] for k, term in enumerate(terms)}
     residual = np.sqrt(_squares(model, motion, terms, force, x) / len(force))
-    return Identification(
-        identified,
-        parameters,
-        coefficients,
-        base,
-        np.asarray(values, dtype=np.float64),
-        np.asarray(np.sqrt(np.diag(covariance)), dtype=np.float64),
-        noise,
-        residual,
-        iterations,
-    )
+    values, deviations = np.asarray(values, np.float64), np.asarray(np.sqrt(np.diag(covariance)), np.float64)
+    identified = with_parameters(model, chosen, parameters[chosen])
+    return Identification(identified, parameters, coefficients, base, values, deviations, noise, residual, iterations)
 
 
 def chosen_bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]:
@@ -384,6 +363,24 @@ def chosen_bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]
             name = model.body_names[b]
             raise InputError(f"body {name!r} has no mass: a guess of its inertia is expected", name=name)
     return chosen
+
+
+def parameters_of(model: Model, bodies: Iterable[int]) -> Array:
+    """Return inertial parameters (k, 10) of bodies."""
+    return np.array([model.inertia(b).parameters() for b in bodies]).reshape(-1, 10)
+
+
+def columns_of(bodies: Sequence[int]) -> npt.NDArray[np.intp]:
+    """Return the columns (10 k,) of bodies in a regressor."""
+    return (10 * np.array(bodies, dtype=np.intp)[:, None] + np.arange(10)).ravel()
+
+
+def with_parameters(model: Model, bodies: Sequence[int], parameters: Array) -> Model:
+    """Return a model whose bodies have inertial parameters (k, 10)."""
+    found = model
+    for b, own in zip(bodies, parameters, strict=True):
+        found = found.with_inertia(model.body_names[b], SpatialInertia.from_parameters(own))
+    return found
 
 
 def _given_deviation(model: Model, deviation: npt.ArrayLike | None) -> Array | None:

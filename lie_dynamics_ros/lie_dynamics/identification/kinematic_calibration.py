@@ -23,7 +23,7 @@ from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import count_of, number_of, real_numbers
-from ..lie._tool_readings import ToolReadings, shares_of
+from ..lie._tool_readings import ToolReadings, fit_of, shares_of
 from ..model.arguments import validate_model
 from ..model.configuration import checked
 from ..model.model import Model
@@ -311,20 +311,14 @@ def _alignment(a: Array, b: Array) -> Array:
 
 
 def _fitted(chain: Chain, q: Array, measured: ToolReadings, most: int) -> KinematicCalibration:
-    values, converged, count = np.zeros(len(chain.names)), False, 0
-    for count in range(1, most + 1):  # noqa: B007  given to the caller
+    def at(values: Array, _: None) -> tuple[Array, Array, None]:
         poses = chain.poses(q, values)
-        rows, slopes = measured.residuals(poses[-1], chain.sensitivity(poses, values))
-        J = slopes.reshape(-1, len(values))
-        rank, lost, back = shares_of(J)
-        step = -back.T @ (back @ (J.T @ rows.ravel()))
-        covariance = back.T @ back
-        values = values + step
-        if (np.abs(step) <= 1e-3 * np.sqrt(np.diag(covariance)) + 1e-15).all():
-            converged = True
-            break
-    poses = chain.poses(q, values)
-    rows, _ = measured.residuals(poses[-1], chain.sensitivity(poses, values))
+        return *measured.residuals(poses[-1], chain.sensitivity(poses, values)), None
+
+    start = np.zeros(len(chain.names))
+    fit = fit_of(at, start, None, start, most)
+    rank, lost, back = shares_of(fit.slopes)
+    covariance, values, rows = back.T @ back, fit.values, fit.rows
     base = chain.base
     if chain.base_free:
         first = chain.placements[0] @ chain.errors(values)[0] @ se3.inverse(chain.placements[0])
@@ -333,5 +327,5 @@ def _fitted(chain: Chain, q: Array, measured: ToolReadings, most: int) -> Kinema
         chain.names, values, chain.directions, covariance,
         np.where(lost, np.inf, np.sqrt(np.diag(covariance))), rank,
         tuple(name for name, gone in zip(chain.names, lost, strict=True) if gone), base, rows,
-        float((rows**2).sum()), rows.size - rank, count, converged, chain,
+        float((rows**2).sum()), rows.size - rank, fit.steps, fit.converged, chain,
     )  # fmt: skip

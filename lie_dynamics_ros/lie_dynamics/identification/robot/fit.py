@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ...arrays import Array
 from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...model.model import Model
-from ..estimation import consistent_fit, references
+from ..estimation import columns_of, consistent_fit, parameters_of, references
 from .samples import KEPT, OWN, Samples
 
 #: Coefficients of each joint, in this order; `static` is what dry friction at rest is larger than in motion.
@@ -71,11 +71,10 @@ class Equations:
 
     def __init__(self, model: Model, samples: Samples, bodies: list[int]) -> None:
         Y = torque_regressor(model, samples.q, samples.qd, samples.qdd)
-        wanted = (10 * np.array(bodies, dtype=np.intp)[:, None] + np.arange(10)).ravel()
-        own = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)]).reshape(-1, 10)
+        own = parameters_of(model, range(model.n_bodies))
         own[bodies] = 0.0
         self.samples = samples
-        self.Y, self.known = np.asarray(Y[..., wanted]), np.asarray(Y @ own.ravel())
+        self.Y, self.known = np.asarray(Y[..., columns_of(bodies)]), np.asarray(Y @ own.ravel())
 
     def drive_columns(self, structure: Structure, rigid: Array) -> Array:
         """Return the columns (n, nv, 7) of each joint's own coefficients, where bodies get the forces `rigid`."""
@@ -292,7 +291,7 @@ def fit_robot(
     equations, nv = Equations(model, samples, bodies), model.nv
     size = equations.Y.shape[-1]
     J0 = references(model, bodies)
-    pi = np.array([model.inertia(b).parameters() for b in bodies]).ravel()
+    pi = parameters_of(model, bodies).ravel()
     structure, gain = Structure.plain(nv, gains), np.ones(nv)
     seek, late = delay.known is None, delay.start if delay.known is None else delay.known
     weight = samples.moving.astype(np.float64)
@@ -406,8 +405,7 @@ def _delay_step(samples: Samples, A: Array, aim: Array, weight: Array, late: flo
 def _typical(model: Model, bodies: list[int]) -> Array:
     """Return what parameters (10 k,) of bodies are like in size: m, sqrt(m I), I."""
     found = []
-    for b in bodies:
-        own = model.inertia(b).parameters()
+    for own in parameters_of(model, bodies):
         mass, size = max(float(own[0]), 1e-9), max(0.5 * float(own[4] + own[7] + own[9]), 1e-12)
         found.append(np.concatenate([[mass], np.full(3, np.sqrt(mass * size)), np.full(6, size)]))
     return np.concatenate(found)

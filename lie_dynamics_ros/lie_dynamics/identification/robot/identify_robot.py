@@ -19,13 +19,12 @@ from ...dynamics.forward_dynamics import solve_mass_matrix
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...dynamics.joint_friction import JointFriction
 from ...files import write_file
-from ...lie import SpatialInertia
 from ...lie._arrays import number_of
 from ...model.arguments import require_model
 from ...model.model import Model
 from ...model.urdf_inertias import LOSSES, with_inertias
 from ...shown import picture, shared_options, shown, table, write_page
-from ..estimation import chosen_bodies
+from ..estimation import chosen_bodies, columns_of, parameters_of, with_parameters
 from ..recordings import even_times
 from ..regression import BaseParameters, parameter_names, reduce_columns
 from .fit import MOST_STATIC, TERMS, Equations, Fit
@@ -58,8 +57,7 @@ def known_sums(
     q = rng.uniform(*reach, (_STATES, nv))
     top, hard = np.abs(samples.qd).max(axis=0), np.abs(samples.qdd).max(axis=0)
     qd, qdd = (rng.uniform(-x, x, (_STATES, nv)) for x in (top, hard))
-    wanted = (10 * np.array(bodies, dtype=np.intp)[:, None] + np.arange(10)).ravel()
-    Y = torque_regressor(model, q, qd, qdd)[..., wanted]
+    Y = torque_regressor(model, q, qd, qdd)[..., columns_of(bodies)]
     rigid = Y @ fit.parameters.ravel()
     columns = (qd, np.sign(qd), rng.normal(size=qd.shape), np.sign(qd) * np.abs(rigid), qdd, np.ones_like(qd), rigid)
     full = np.concatenate([Y, *(x[..., None] * np.eye(nv) for x in columns)], axis=-1)[..., fit.active]
@@ -86,10 +84,8 @@ def known_sums(
 
 def shares_of(model: Model, samples: Samples, bodies: list[int], fit: Fit, drives: Array) -> dict[str, Array]:
     """Return the root mean square effort (nv,), over the range, that each body's change and each term make."""
-    wanted = (10 * np.array(bodies, dtype=np.intp)[:, None] + np.arange(10)).ravel()
-    Y = torque_regressor(model, samples.q, samples.qd, samples.qdd)[..., wanted]
-    old = np.array([model.inertia(b).parameters() for b in bodies]).reshape(-1, 10)
-    change = fit.parameters - old
+    Y = torque_regressor(model, samples.q, samples.qd, samples.qdd)[..., columns_of(bodies)]
+    change = fit.parameters - parameters_of(model, bodies)
     spans = np.maximum(np.ptp(samples.effort(fit.delay), axis=0), 1e-12)
     found = {}
     for k, b in enumerate(bodies):
@@ -495,9 +491,7 @@ def _robot(model: Model, samples: Samples, bodies: list[int], fit: Fit) -> tuple
     """Return the identified model, friction in newtons, what is left of offsets, and gains."""
     c, nv = fit.coefficients, model.nv
     gain = c["gain"]
-    identified = model
-    for b, parameters in zip(bodies, fit.parameters, strict=True):
-        identified = identified.with_inertia(model.body_names[b], SpatialInertia.from_parameters(parameters))
+    identified = with_parameters(model, bodies, fit.parameters)
     bent = fit.structure.bend >= 0
     speed = np.where(bent, samples.bend_speeds[fit.structure.bend, np.arange(nv)], 0.0)
     # While a joint moves, an offset is friction that differs by direction.

@@ -98,11 +98,7 @@ class PayloadEstimate:
 
 @shared_options(RecordingUse)
 def identify_payload(
-    model: Model,
-    without: Arrays,
-    loaded: Arrays,
-    frame: str | int,
-    **options: Unpack[RecordingOptions],
+    model: Model, without: Arrays, loaded: Arrays, frame: str | int, **options: Unpack[RecordingOptions]
 ) -> PayloadEstimate:
     """Identify mass, centre of mass and, as far as the motion determines it, inertia of a payload.
 

@@ -14,8 +14,8 @@ from ...arrays import Array
 from ...dynamics.derivatives.inverse_derivatives import torque_regressor
 from ...dynamics.inverse_dynamics import inverse_dynamics
 from ...errors import InputError, LieDynamicsError
-from ...lie import SpatialInertia
 from ...model.model import Model
+from ..estimation import parameters_of, with_parameters
 from .fit import (
     MOST_DELAY,
     DelaySearch,
@@ -95,6 +95,18 @@ class RecordingError(InputError):
         self.problems = problems
 
 
+def too_fast(model: Model, samples: Samples) -> list[Problem]:
+    """Return joints that are much faster than they can be, where the robot's limits tell that."""
+    found = []
+    for name, speed, limit in zip(
+        model.joint_names, np.quantile(np.abs(samples.qd), 0.9, axis=0), model.limits.velocity, strict=True
+    ):
+        if 0.0 < FORCES * limit < speed:
+            text = f"joint {name!r}: rates up to {speed:.4g}, the robot's limit is {limit:.4g} rad/s or m/s: "
+            found.append(Problem("positions", text + "positions in degrees, or times that are no seconds?", True))
+    return found
+
+
 def problem_of_units(model: Model, samples: Samples) -> list[Problem]:
     """Return whether efforts are many times those that the given masses take, in whatever order joints are."""
     taken = np.asarray(inverse_dynamics(model, samples.q, samples.qd, samples.qdd)).std(axis=0) * _used(samples)
@@ -141,7 +153,7 @@ def problems_of_force(model: Model, samples: Samples, bodies: list[int], fit: Fi
     are compared each separately, of every joint by the part that it bears.
     """
     few = _few(samples)
-    own = np.array([model.inertia(b).parameters() for b in range(model.n_bodies)])
+    own = parameters_of(model, range(model.n_bodies))
     found = own.copy()
     found[bodies] = fit.parameters
     still = np.zeros_like(few.qd)
@@ -378,7 +390,7 @@ def _least_error(model: Model, samples: Samples, bodies: list[int]) -> float:
     """Return what any parameters leave unexplained, as `_error`; with half of it as room, since that is a median."""
     structure = Structure.plain(model.nv, False)
     equations = Equations(model, samples, bodies)
-    pi = np.array([model.inertia(b).parameters() for b in bodies]).ravel()
+    pi = parameters_of(model, bodies).ravel()
     A = equations.matrix(structure, pi, np.ones(model.nv))
     A = A[..., np.concatenate([np.ones(len(pi), dtype=bool), structure.active()])]
     effort = samples.effort(0.0)
@@ -394,20 +406,12 @@ def _readings(model: Model, samples: Samples, couplings: list[_Coupling], bodies
     yield "sign", "all efforts have the wrong sign", model, _read(samples, order, ones, order, -ones)
     for j, name in enumerate(names):
         flip = np.where(order == j, -1.0, 1.0)
-        yield (
-            "sign",
-            f"the effort of joint {name!r} has the wrong sign",
-            model,
-            _read(samples, order, ones, order, flip),
-        )
-        yield (
-            "sign",
-            f"the position of joint {name!r} has the wrong sign",
-            model,
-            _read(samples, order, flip, order, ones),
-        )
-        text = f"joint {name!r} turns the other way than its axis says"
-        yield "sign", text, model, _read(samples, order, flip, order, flip)
+        for text, q, effort in (
+            (f"the effort of joint {name!r} has the wrong sign", ones, flip),
+            (f"the position of joint {name!r} has the wrong sign", flip, ones),
+            (f"joint {name!r} turns the other way than its axis says", flip, flip),
+        ):
+            yield "sign", text, model, _read(samples, order, q, order, effort)
     for j in range(n):
         for i in range(j):
             swap = order.copy()
@@ -452,17 +456,13 @@ def is_angle(model: Model, j: int) -> bool:
 
 def _gravity(model: Model, samples: Samples, bodies: list[int]) -> Array:
     """Return the direction of gravity (3,) that efforts show, in turns with the bodies."""
-    size, robot = float(np.linalg.norm(model.gravity)) or 9.81, model
-    found = _gravity_of(robot, samples)
+    size, found = float(np.linalg.norm(model.gravity)) or 9.81, _gravity_of(model, samples)
     for _ in range(TURNS):
-        turned = model.with_gravity(size * found)
         try:
-            fit = fit_robot(turned, samples, bodies, delay=DelaySearch(0.0), rounds=2)
+            fit = fit_robot(model.with_gravity(size * found), samples, bodies, delay=DelaySearch(0.0), rounds=2)
         except LieDynamicsError:  # Newton's method did not get there
             break
-        for b, parameters in zip(bodies, fit.parameters, strict=True):
-            robot = robot.with_inertia(model.body_names[b], SpatialInertia.from_parameters(parameters))
-        found = _gravity_of(robot, samples)
+        found = _gravity_of(with_parameters(model, bodies, fit.parameters), samples)
     return found
 
 
@@ -510,8 +510,10 @@ def judged_fit(
         For a fatal problem, unless ``despite``.
     """
     out, samples = dict(left_out), samples.without(left_out)
+    fast = too_fast(model, samples)
+    stop_at(fast, despite)
     idle = idle_joints(model, samples)
-    problems = left_out_problems(model, idle, "no effort", 2 * (len(out) + len(idle)) > model.nv)
+    problems = fast + left_out_problems(model, idle, "no effort", 2 * (len(out) + len(idle)) > model.nv)
     out.update(idle)
     samples = samples.without(idle)
     problems += problem_of_units(model, samples)
