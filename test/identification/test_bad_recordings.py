@@ -60,7 +60,6 @@ CASES = {
         e + weight([0.0, -6.94, -6.94], q) - weight([0.0, 0.0, -9.81], q),
     ),
     "positions are in turns": lambda m, t, q, e: (m, t, q / (2.0 * np.pi), e),
-    "'lift': rates up to .* no seconds": lambda m, t, q, e: (m, 0.1 * t, q, e),
     "times at another rate": lambda m, t, q, e: (m, 0.4 * t, q, e),
     "efforts hold no gravity": lambda m, t, q, e: (
         m,
@@ -220,6 +219,14 @@ def test_a_joint_whose_efforts_tell_nothing_is_left_out_and_stays_as_it_was_give
     assert {text for text in found.base.expressions() if "(bend)" in text} <= set(found.unseen)
     others = identify_robot(*good)
     assert found.friction.friction[:, :2] == pytest.approx(others.friction.friction[:, :2], rel=0.1)
+
+
+def test_a_joint_without_limits_in_degrees_is_named(good):
+    """Its rates are beyond the robot's."""
+    _, time, q, effort = good
+    endless = Model.from_urdf(ARM.replace('name="lift" type="revolute"', 'name="lift" type="continuous"'))
+    with pytest.raises(RecordingError, match=r"'lift': rates up to .* in degrees, or times that are no seconds"):
+        identify_robot(endless, time, np.where(np.arange(3) == 1, np.rad2deg(0.5 * q), q), effort)
 
 
 def test_a_joint_that_bears_next_to_nothing_is_no_reason_to_stop():

@@ -346,9 +346,9 @@ def identify(
     parameters = x[: own.size].reshape(-1, 10)
     coefficients = {term: x[own.size + k * model.nv :][: model.nv] for k, term in enumerate(terms)}
     residual = np.sqrt(_squares(model, motion, terms, force, x) / len(force))
-    values, deviations = np.asarray(values, np.float64), np.asarray(np.sqrt(np.diag(covariance)), np.float64)
+    told, deviations = np.asarray(values, np.float64), np.asarray(np.sqrt(np.diag(covariance)), np.float64)
     identified = with_parameters(model, chosen, parameters[chosen])
-    return Identification(identified, parameters, coefficients, base, values, deviations, noise, residual, iterations)
+    return Identification(identified, parameters, coefficients, base, told, deviations, noise, residual, iterations)
 
 
 def chosen_bodies(model: Model, bodies: Sequence[str | int] | None) -> list[int]:
