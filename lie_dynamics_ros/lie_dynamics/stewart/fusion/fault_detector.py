@@ -187,6 +187,9 @@ _LONGEST = 50
 #: Agreement counts where the expected reading is known to so many times its noise, or so many times sharper than the
 #: reading was off before: else a wrong reading would agree as soon as the rest has become vague enough.
 _SURE, _SHARPER = 3.0, 10.0
+#: So many standard deviations of two readings are a jump, and so many times what the estimate moved by lately; to
+#: where all was well within so many; how far off that was is known by so many.
+_JUMP, _LATELY, _BACK, _FAR = 7.0, 3.0, 4.0, 20.0
 
 
 class EvidenceSettings(NamedTuple):
@@ -240,6 +243,10 @@ class FaultDetector:
         self._count, self._begun = 0, np.zeros(window, dtype=np.int64)
         self._last, self._same = np.full(m, np.nan), np.ones(m, dtype=np.int64)
         self._furthest, self._judged = np.zeros(m), np.zeros((3, m))
+        # Of what is left out: the last innovations, how far it was off when that was sharp, with the variance of that;
+        # and whether it has jumped back by as much.
+        self._before, self._off, self._back = np.full(m, np.nan), np.full((2, m), np.nan), np.zeros(m, dtype=np.bool_)
+        self._moved = np.zeros(m)
         self._streak = dict.fromkeys(channels, 0)
         self._heard, self._lapse = np.zeros(n_points), np.full(n_points, PERSISTENCE)
 
@@ -448,11 +455,13 @@ class FaultDetector:
         agree &= (self._repeats == 0) | (self._same < self._repeats)
         off = np.where(there & np.isfinite(innovations), np.abs(innovations), 0.0)
         self._furthest = np.where(self._in_use(), 0.0, np.maximum(self._furthest, off))
+        self._note_jumps(innovations, variances)
         sure = shares <= _SURE**2 * self._model.variances
         sharper = _SHARPER * _AGREES * np.sqrt(variances) <= self._furthest
         for name, fault in list(self.left_out.items()):
             part = self._channels[name]
-            judge = fault.reason != DISAGREES or name in self._biases or sure[part].all() or sharper[part].any()
+            judge = fault.reason != DISAGREES or name in self._biases or sure[part].all()
+            judge = bool(judge or sharper[part].any() or self._back[part].any())
             if there[part].any():
                 self._streak[name] = self._streak[name] + 1 if judge and agree[part].all() else 0
             if self._streak[name] >= self._recovery:
@@ -461,3 +470,18 @@ class FaultDetector:
                 if name in self._biases:
                     place, unknown = self._biases[name]
                     self.belief.covariance[place, place] += np.diag(unknown + shares[part])
+
+    def _note_jumps(self, innovations: Array, variances: Array) -> None:
+        """Take note of how far readings that are left out are off, and of jumps back by as much.
+
+        However vague the estimate has become meanwhile: a jump is far beyond what it has moved by lately.
+        """
+        out, noise, known = ~self._in_use(), 2.0 * self._model.variances, np.isfinite(self._off[0])
+        change = innovations - self._before
+        jumped = change**2 > np.maximum(_JUMP**2 * noise, _LATELY**2 * self._moved)
+        left = (self._off[0] + change) ** 2 <= _BACK**2 * (noise + self._off[1])
+        self._back = np.where(jumped, left, self._back) & out
+        sharp = (innovations**2 > _FAR**2 * variances) & ~self._back
+        self._off = np.where(out, np.where(sharp, (innovations, variances), self._off), np.nan)
+        self._moved = np.where(known, np.fmax(0.99 * self._moved, change**2), 0.0)
+        self._before = np.where(np.isfinite(innovations), innovations, self._before)
