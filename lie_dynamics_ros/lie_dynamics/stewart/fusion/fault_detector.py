@@ -460,8 +460,8 @@ class FaultDetector:
         sharper = _SHARPER * _AGREES * np.sqrt(variances) <= self._furthest
         for name, fault in list(self.left_out.items()):
             part = self._channels[name]
-            judge = fault.reason != DISAGREES or name in self._biases or sure[part].all()
-            judge = bool(judge or sharper[part].any() or self._back[part].any())
+            seen = bool(sure[part].all() or sharper[part].any() or self._back[part].any())
+            judge = fault.reason != DISAGREES or name in self._biases or seen
             if there[part].any():
                 self._streak[name] = self._streak[name] + 1 if judge and agree[part].all() else 0
             if self._streak[name] >= self._recovery:
