@@ -79,6 +79,21 @@ def test_a_stop_with_elastic_gears_comes_to_rest(name, rate):
     assert str(record.phase[-1]) == "stopped"
 
 
+@pytest.mark.parametrize(("name", "rotors", "gears"), [("panda_arm", 0.0017, 400.0), ("ur5", 0.0008, 90.0)])
+def test_motions_go_on_where_full_gains_would_shake_soft_gears(name, rotors, gears):
+    """Light rotors that nobody told, 250 Hz: gains are lowered before joints are fast, and the motion is followed."""
+    arm = arms.load(name)
+    simulated = arm.simulated(armature=rotors * arm.limit, gears=gears * arm.limit, step=2.5e-4)
+    q = arm.random_pose(np.random.default_rng(4), 0.3)
+    simulated.set(q, 0.0 * q)
+    loop = ControlLoop(simulated, make_core(arm.model), 250.0, 1.0)
+    loop.run(0.2)
+    loop.core.follow(sine(q, 0.2 * np.minimum(1.0, arm.speed), np.linspace(0.4, 0.8, len(q)), 3.0), loop.stamp)
+    record = loop.run(2.0)
+    assert set(record.phase) == {"following"} and loop.core.feedback_factor < 1.0, loop.core.reason
+    assert np.sqrt(np.mean(np.square(record.error))) < 0.02
+
+
 @pytest.mark.parametrize("mode", ["passivity_based", "adaptive"])
 def test_lowered_gains_are_named_in_the_reason(mode):
     """Two periods of delay on elastic gears: gains feed an oscillation."""

@@ -153,9 +153,9 @@ class ComputedTorqueCore(RobotCore):
         p.stop.forget()
         p.watch.reset()
         p.drives.reset()
-        p.laws.set_gains(p.timing.gains)
         p.stop.reversal.acquit()
         p.state = replace(p.state, phase=OFF, why="no state yet", note="", touched=False, pace=1.0)
+        p.lower_gains()
 
     def end(self) -> None:
         """Take note that states are answered no more."""

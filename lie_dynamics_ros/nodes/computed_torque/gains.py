@@ -64,8 +64,13 @@ SPARE = 1.25
 """Room for damping that is not in proportion to the mass matrix, as a factor of that which is."""
 FLOOR = 0.3
 """Damping of mode computed_torque besides the mass matrix, over the effort limit [s/rad]: 4.5 limits a radian."""
-LEAST_OF_PATHS = 0.25
-"""Factor below which feedback of mode computed_torque is not lowered: with less it does not follow."""
+LATE_FILTER, LATE_DAMPING, LEAST_STIFFNESS = 35.0, 0.65, 0.6
+"""Where feedback of mode computed_torque is lowered: rate of two low-passes [1/s], and factors of its gains.
+
+Damping behind these takes the place of that which rotors on elastic gears feel; it still follows.
+"""
+LATE_FLOOR, LATE_SPRING = 10.0, 5.0
+"""What the damping besides is slower than then, and the stiffness that goes with it, over it [1/s]."""
 CAP_SHARE = 0.9
 """Used share of the damping that the loop can carry, except in stops: learning and soft limits take some, too."""
 
@@ -176,8 +181,13 @@ class Gains:
         By which the bandwidth of mode computed_torque is below what was requested; 1 where it is not.
     haste : float
         What grows by errors grows slower by this factor while feedback is lowered.
+    quick, late : float
+        Parts of a velocity that damping of mode computed_torque acts on, as it is and behind two low-passes of
+        `LATE_FILTER`; 1 and 0 where feedback is not lowered.
     floor, floor_rotors, floor_cap : ndarray, ndarray, float
         Of the same mode: damping besides, at most and as rotors (n,) carry it, slower than the last [1/s].
+    spring : ndarray
+        Stiffness that goes with it, over it [1/s].
     converge, slide, extra, cap : ndarray, float, ndarray, float
         Of modes passivity_based and adaptive: Lambda; Kd = slide M + extra, the latter slower than cap.
     slide_factor : float
@@ -202,6 +212,7 @@ class Gains:
     floor: Array
     floor_rotors: Array
     floor_cap: float
+    spring: Array
     converge: Array
     slide: float
     extra: Array
@@ -213,6 +224,9 @@ class Gains:
     stop: StopGains
     tool: ToolGains
     haste: float = 1.0
+    quick: float = 1.0
+    late: float = 0.0
+    firm: bool = True
 
     @property
     def slow(self) -> float:
@@ -225,7 +239,7 @@ class Gains:
         return min(GUIDE_BRAKE, 0.25 * self.guide_cap)
 
 
-def lowered(gains: Gains, factor: float) -> Gains:
+def lowered(gains: Gains, factor: float, others: float) -> Gains:
     """Return gains with all rates of feedback multiplied by a factor, as where it feeds an oscillation.
 
     Damping besides the mass matrix, which rotors on elastic gears feel first, falls with its square. Rates of motions,
@@ -233,12 +247,17 @@ def lowered(gains: Gains, factor: float) -> Gains:
     """
     if factor == 1.0:
         return gains
-    g, f, tool = gains, factor, gains.tool
-    p = max(f, LEAST_OF_PATHS)
+    g, p, f, tool = gains, factor**2, others, gains.tool
+    g = replace(
+        g, kp=max(p, LEAST_STIFFNESS) * g.kp, ki=factor**3 * g.ki, quick=p, late=LATE_DAMPING * (1.0 - p),
+        factor=factor * g.factor,
+    )  # fmt: skip
+    if others == 1.0:
+        return g
     return replace(
         g,
-        kp=p**2 * g.kp, kd=p * g.kd, ki=p**3 * g.ki, factor=p * g.factor,
-        floor=p * g.floor, floor_cap=p * g.floor_cap, haste=p**2,
+        floor_cap=min(g.floor_cap, p * g.floor_cap + (1.0 - p) * LATE_FLOOR), firm=False,
+        spring=p * g.spring + (1.0 - p) * np.minimum(g.spring, LATE_SPRING), haste=p,
         converge=f * g.converge, slide=f * g.slide, extra=f**2 * g.extra, extra_rates=f * g.extra_rates,
         cap=f * g.cap, slide_factor=f * g.slide_factor, guide=f * g.guide, guide_cap=f * g.guide_cap,
         tool=replace(
@@ -302,6 +321,7 @@ def make_gains(
         floor=floor,
         floor_rotors=np.where(told > 0.0, told, ROTOR * limit),
         floor_cap=CAP_SHARE * _largest_floor(factor**2 * float(kp.max()), factor * float(kd.max()), fastest, *loop),
+        spring=slide_factor * converge,
         converge=slide_factor * converge,
         slide=slide,
         extra=wanted["sliding_damping"],
@@ -411,7 +431,11 @@ def examine(
         allowed = largest_damping(0.0, g.period, g.delay, g.pole)
     elif mode == "computed_torque":
         more = limited_damping_matrix(M, np.minimum(g.floor, g.floor_cap * g.floor_rotors), g.floor_cap)
-        Kp, Kd, Ki = M * g.kp + more * g.converge, M * g.kd + more, M * g.ki
+        Kd = M * g.kd + more
+        Kp, Ki = M * g.kp + more * g.spring, M * g.ki
+        if g.late:
+            lagging = g.late * Kd, np.full(len(M), -math.expm1(-LATE_FILTER * g.period))
+        Kd = g.quick * Kd
         allowed = float(g.kd.max()) + g.floor_cap if g.factor < 1.0 else largest_damping(0.0, g.period, g.delay, g.pole)
     elif mode == "gravity_compensation":
         Kd = limited_damping_matrix(M, g.guide, g.guide_cap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from ...lie_dynamics.control import (
 )
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics, mass_matrix
 from .drive_estimate import DriveEstimate
-from .gains import Gains
+from .gains import LATE_FILTER, Gains
 from .stopping import StopMotion
 from .trajectories.trajectory_player import Desired
 
@@ -29,8 +30,11 @@ CARRYING_USES = 8
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
-FAR_BEHIND, FAR_SLIDING, FAR_CARRYING = 0.003, 0.005, 0.006
-"""Errors from which on modes computed_torque, passivity_based and adaptive take the model for wrong [rad, m]."""
+FAR_BEHIND, FAR_SLIDING = 0.003, 0.005
+"""Errors from which on mode computed_torque and the other modes that follow paths take the model for wrong [rad, m].
+
+More by as much as long periods are longer than usual ones: what they throw off is not the model.
+"""
 PASSING_OFF = 0.02
 """The same while former efforts pass over to those of another law [rad, m]."""
 RUN_AHEAD = 2e-3
@@ -99,9 +103,9 @@ class Laws:
         self.passing = False  # whether former efforts pass over to the law's: joints are off a little for that alone
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
-        self._behind, self._nowhere = np.full(model.nv, FAR_SLIDING), np.full(model.nv, np.inf)
-        self._carried = np.full(model.nv, FAR_CARRYING)
-        self._far = self._nowhere  # errors from which on the model of a joint is taken to be wrong in that mode
+        self._nowhere = np.full(model.nv, np.inf)
+        self._far = self._behind = self._nowhere  # errors from which on a joint's model is taken to be wrong
+        self._late = np.zeros((2, model.nv))  # errors of velocities behind each low-pass, while gains are lowered
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
     def set_gains(self, gains: Gains) -> None:
@@ -110,8 +114,13 @@ class Laws:
         with np.errstate(divide="ignore", invalid="ignore"):
             pid.integral = np.where(gains.ki > 0.0, pid.integral * pid.ki / gains.ki, pid.integral)
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
-        self._far = np.where(np.asarray(gains.kp) > 0.0, FAR_BEHIND, self._nowhere)  # else nobody asks to be near
-        self.gains, self._differ, self._brake = gains, bool(gains.extra_rates.any()), float(gains.kd.max())
+        uneven = gains.period / gains.usual
+        self._far = np.where(np.asarray(gains.kp) > 0.0, FAR_BEHIND * uneven, self._nowhere)  # else none is to be near
+        self._behind = np.full(self.model.nv, FAR_SLIDING * uneven)
+        if not gains.late:
+            self._late[:] = 0.0
+        self.gains, self._differ = gains, bool(gains.extra_rates.any())
+        self._brake = gains.quick * float(gains.kd.max())
 
     def turn_gravity(self, model: Robot) -> None:
         """Go on with the same model under another gravity; what was learned and integrated stays."""
@@ -161,23 +170,31 @@ class Laws:
         return law._replace(effort=law.effort + friction, damping=law.damping + friction, friction=friction)
 
     def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
-        acceleration = self.pid.acceleration(q, qd, desired.position, desired.velocity, desired.acceleration, period)
+        drives, g, v = self.drives, self.gains, qd
+        if g.late:
+            late, share, rate = self._late, -math.expm1(-LATE_FILTER * period), desired.velocity - qd
+            late[0] += share * (rate - late[0])
+            late[1] += share * (late[0] - late[1])
+            v = desired.velocity - g.quick * rate - g.late * late[1]
+        acceleration = self.pid.acceleration(q, v, desired.position, desired.velocity, desired.acceleration, period)
         brake = self.soft.acceleration(q, qd, self._brake, desired.velocity)
         if brake is not None:
             acceleration = acceleration + brake
-        effort = inverse_dynamics(self.model, q, qd, acceleration)
-        drives, g = self.drives, self.gains
+        effort, calm = inverse_dynamics(self.model, q, v, acceleration), self._zero
+        if g.late:  # what swings is in no compensation
+            calm = effort - inverse_dynamics(self.model, q, qd, acceleration)
         if drives is None:
-            return LawEffort(effort, qd, acceleration, self._zero)
+            return LawEffort(effort, qd, acceleration, calm)
         error, rate = desired.position - q, desired.velocity - qd
         M = self._inertia(q)
         loose = drives.loosen(error, rate, g.haste * period, M, self._off(self._far))
         if drives.idle:
-            return LawEffort(effort, qd, acceleration, self._zero)
-        more = loose + limited_damping(M, self._floor(), g.floor_cap, rate + g.converge * error)
+            return LawEffort(effort, qd, acceleration, calm)
+        slid = (rate if g.firm else desired.velocity - v) + g.spring * error
+        more = loose + limited_damping(M, self._floor(), g.floor_cap, slid)
         more = more + drives.compensation(desired.velocity, g.converge * error)
         more = more + drives.felt * acceleration + (drives.rotors - drives.felt) * desired.acceleration
-        return LawEffort(effort + more, qd, acceleration, more)
+        return LawEffort(effort + more, qd, acceleration, more + calm)
 
     def _off(self, far: Array) -> Array:
         """Return errors (n,) from which on the model of a joint is taken to be wrong, by the usual ones."""
@@ -208,7 +225,8 @@ class Laws:
     def damping(self, q: Array) -> Array:
         """Return about what each joint is damped by in mode computed_torque (n,) [N m s/rad, N s/m]."""
         bodies = np.diagonal(self._inertia(q))
-        return self.gains.kd * bodies + np.minimum(self._floor(), self.gains.floor_cap * bodies)
+        g = self.gains
+        return g.quick * (g.kd * bodies + np.minimum(self._floor(), g.floor_cap * bodies))
 
     def _inertia(self, q: Array) -> Array:
         M = mass_matrix(self.model, q)
@@ -242,8 +260,7 @@ class Laws:
         drives = self.drives
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
-            far = self._off(self._carried if adaptive else self._behind)
-            damping = damping + drives.loosen(error, rate, period, M, far)
+            damping = damping + drives.loosen(error, rate, period, M, self._off(self._behind))
             damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:

@@ -9,13 +9,24 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...lie_dynamics.arrays import Mask
-from ...lie_dynamics.control.kernels.oscillation import BETWEEN, DIRECTION, LARGEST_SWING, SINCE, SWUNG, count_turns
+from ...lie_dynamics.control.kernels.oscillation import (
+    BETWEEN,
+    DIRECTION,
+    LARGEST_SWING,
+    SINCE,
+    SWUNG,
+    count_growing,
+    count_turns,
+)
 from ...lie_dynamics.control.kernels.oscillation import TURNS as TURNS_ROW
 
 SWING = 0.04
 """Smallest swing of an effort that counts, from turn to turn, over the effort limit."""
 STOP_SWING, SMALL = 5e-4, 0.005
 """The same in a stop, where nothing is to move; swings below the second hardly lower gains."""
+SMALL_SWING, GROWS, GROWING, SOON_FORGOTTEN = 0.003, 1.3, 4.0, 0.1
+"""The same where each swing exceeds the one before by the second, as many times in a row as the third, within about the
+fourth [s]: what grows like that is unstable."""
 MEMORY = 0.5
 """Time in which turns are forgotten [s]."""
 TURNS = 10.0
@@ -38,6 +49,11 @@ LARGE = 0.02
 """Swing up to which it does not rise again, after and within `LIMP`, to more than `REGAINED` of what it was."""
 RAISE, MOST_QUICK = 1.4, 4.0
 """Factor by which the damper of that joint is raised, and up to which; no farther than `REGAINED` of what shook it."""
+FIRST_FACTOR, FIRST_RISE = 0.3, 0.15
+"""Factor of damping in mode computed_torque at first, and time in which it doubles [s].
+
+What is unstable shows before it is violent.
+"""
 CALM = 2.0
 """Time without oscillation after which gains rise again [s]."""
 RISE = 1.0
@@ -58,31 +74,43 @@ class OscillationState:
         Smallest swing that counts.
     factor, ceiling : float
         By which rates of feedback are multiplied, and what that may rise to.
+    first : float
+        The same of damping in mode computed_torque at first.
     quick, most : ndarray, shape (n,)
         In a stop: factors of dampers, and what they may rise to.
     slow, slow_most : float
         In a stop: factor of what acts behind low-passes, and what that may rise to.
     calm : float
         Time since the last oscillation [s].
-    table : ndarray, shape (7, n)
-        As `count_turns` says.
+    table, early : ndarray, shape (7, n), (5, n)
+        As `count_turns` and `count_growing` say.
     """
 
     size: int
     swing: float = SWING
     factor: float = 1.0
     ceiling: float = 1.0
+    first: float = FIRST_FACTOR
     calm: float = CALM
     slow: float = 1.0
     slow_most: float = 1.0
     quick: Array = field(init=False)
     most: Array = field(init=False)
     table: Array = field(init=False)
+    early: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.quick, self.most = np.ones(self.size), np.full(self.size, MOST_QUICK)
         self.table = np.zeros((7, self.size))
         self.table[DIRECTION] = 1.0
+        self.early = self.table[:5].copy()
+
+    def shake(self) -> None:
+        """Take note that there is an oscillation, before the factor is lowered."""
+        self.factor, self.first = self.factor * self.first, 1.0
+        if self.calm >= CALM:
+            self.ceiling = REGAINED * self.factor
+        self.calm = 0.0
 
 
 class OscillationWatch:
@@ -97,6 +125,7 @@ class OscillationWatch:
     def __init__(self, scale: Array) -> None:
         self._per_scale, self._quiet = 1.0 / scale, np.zeros(len(scale))
         self._numbers = np.array([0.0, 0.0, TURNS, 0.0, 0.0])
+        self._growing = np.array([SMALL_SWING, GROWS, GROWING, 0.0])
         self.reset()
 
     def reset(self) -> None:
@@ -105,7 +134,7 @@ class OscillationWatch:
 
     def begin(self, stop: bool) -> None:
         """Watch a stop, which has gains of its own, or go on where the last one began."""
-        fresh = OscillationState(len(self._per_scale), STOP_SWING)
+        fresh = OscillationState(len(self._per_scale), STOP_SWING, first=1.0)
         fresh.table[:] = self.state.table  # an oscillation goes on
         self._other, self.state = self.state, fresh if stop else self._other
 
@@ -130,28 +159,32 @@ class OscillationWatch:
         """
         s, numbers = self.state, self._numbers
         s.calm += period
-        before = s.factor
+        before = s.factor, s.first
         numbers[:4] = s.swing, math.exp(-period / MEMORY), FEW_TURNS if late else TURNS, period
         noise = self._quiet if noise is None else noise
-        found = count_turns(s.table, numbers, feedback, self._per_scale, noise)
+        given = feedback, self._per_scale, noise
+        found = count_turns(s.table, numbers, *given)
         if found < 0:  # arrays of another layout, or one number for all joints
-            plain = (np.array(np.broadcast_to(x, s.size), dtype=float) for x in (feedback, self._per_scale, noise))
-            found = count_turns(s.table, numbers, *plain)
+            given = tuple(np.array(np.broadcast_to(x, s.size), dtype=float) for x in given)
+            found = count_turns(s.table, numbers, *given)
         swing, turns = max(float(numbers[LARGEST_SWING]), s.swing), s.table[TURNS_ROW]
         lower = min(0.9, max(0.5, (max(s.swing, SMALL) / swing) ** 0.25))
         if late:
             clear = s.table[SWUNG] > CLEAR * (s.swing + noise * self._per_scale)
             return self._answer_in_stop(found == 1, clear, period, late, swing, lower)
+        s.first = min(1.0, s.first * 2.0 ** (period / FIRST_RISE))
         if found == 1:
-            if s.calm >= CALM:
-                s.ceiling = REGAINED * s.factor
+            s.shake()
             s.factor = min(s.factor, max(LEAST_FACTOR, s.factor * lower))
-            s.calm = 0.0
             if swing < VIOLENT:  # whether it helped is to be seen
                 s.table[TURNS_ROW] = np.minimum(turns, TURNS - SHOWN)
         if s.factor < s.ceiling and s.calm >= CALM:
             s.factor = min(s.ceiling, s.factor * 2.0 ** (period / RISE))
-        return s.factor != before
+        self._growing[3] = math.exp(-period / SOON_FORGOTTEN)
+        if count_growing(s.early, self._growing, *given) == 1:
+            s.shake()
+            s.factor = max(LEAST_FACTOR, 0.5 * s.factor)
+        return (s.factor, s.first) != before
 
     def _answer_in_stop(self, found: bool, clear: Mask, period: float, late: float, swing: float, lower: float) -> bool:
         """Lower what feeds an oscillation, by its phase; return whether anything changed.

@@ -70,3 +70,35 @@ def count_turns(table: Array, numbers: Array, effort: Array, per_scale: Array, n
         table[TURNS, i] *= numbers[LEFT]
     numbers[LARGEST_SWING] = largest
     return shaking
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
+def count_growing(table: Array, numbers: Array, effort: Array, per_scale: Array, noise: Array) -> int:
+    """Take note of efforts (n,) with their noise (n,); return 1 where a joint swings more from turn to turn, else 0.
+
+    Rows of the table (5, n) are those of `count_turns`, but the fourth: turns in a row that each exceeded the one
+    before. Numbers (4,): smallest swing that counts, by what factor swings grow, how many do, and part of them that
+    is left after this period, so that slow motions do not count.
+    """
+    n = effort.shape[0]
+    if table.shape[0] != 5 or table.shape[1] != n or numbers.shape[0] != 4:
+        return -1
+    if per_scale.shape[0] != n or noise.shape[0] != n:
+        return -1
+    unstable = 0
+    for i in range(n):
+        u, direction = effort[i] * per_scale[i], table[DIRECTION, i]
+        if direction * (u - table[EXTREME, i]) > 0.0:
+            table[EXTREME, i] = u
+        if direction * (table[EXTREME, i] - u) > numbers[0] + noise[i] * per_scale[i]:
+            swing = np.abs(table[EXTREME, i] - table[TURNED, i])
+            grows = swing > numbers[1] * table[SWUNG, i]
+            table[TURNS, i] = table[TURNS, i] + 1.0 if grows else 0.0
+            if grows and table[TURNS, i] >= numbers[2]:
+                unstable = 1
+            table[SWUNG, i] = swing
+            table[TURNED, i] = table[EXTREME, i]
+            table[EXTREME, i] = u
+            table[DIRECTION, i] = -direction
+        table[TURNS, i] *= numbers[3]
+    return unstable
