@@ -24,6 +24,7 @@ from lie_dynamics_ros.lie_dynamics import (
     potential_energy,
 )
 from lie_dynamics_ros.nodes.computed_torque.controller import SETTINGS
+from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 
 POSE = np.array([0.3, -0.4, 0.2, -1.9, 0.1, 1.6, 0.4])
 STEP = np.array([0.2, 0.1, -0.1, 0.2, 0.1, -0.2, 0.3])
@@ -296,3 +297,18 @@ def test_rotors_are_in_the_mass_matrix_that_mujoco_has(rotors):
     # Zero keeps what the description says.
     kept = cores.make_core(arm.model.with_armature(np.full(7, 0.3)), rotors=[0.0]).dynamics
     np.testing.assert_allclose(mass_matrix(kept, POSE) - mass_matrix(arm.model, POSE), 0.3 * np.eye(7), atol=1e-12)
+
+
+@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("mode", CONTROL_MODES)
+def test_states_that_come_after_days_are_answered_where_none_is_too_late(mode, stops, rng):
+    controller, time = Controller(arms.load("panda_arm").model, mode=mode, state_timeout=0.0), 0.0
+    limit = arms.load("panda_arm").model.limits.effort
+    for k in range(160):
+        away = 0.02 * rng.standard_normal((2, 7)) * (k > 60)
+        answer = controller.update(time, POSE + away[0], 10.0 * away[1])
+        assert np.isfinite(answer.effort).all()
+        assert (np.abs(answer.effort) <= limit).all()
+        time += 0.002 if k < 80 or k % 7 else 10.0 ** rng.integers(1, 7)
+        if k == 70 and stops:
+            controller.stop("asked to")
