@@ -2,7 +2,8 @@
 
 Results of batches are larger than caches: nothing that returns them is faster than zeros are written to as much memory,
 new or used again (the argument `out`). Packed, without what the tree makes zero, they are an eighth of that for Talos.
-The sum over forces with a vector is small, and bound by computing.
+The sum over forces with a vector is small, and bound by computing. So are all accelerations: for Talos 4.6 million
+products and sums for each state, of blocks of the tree alone, besides the time of their memory.
 """
 
 from __future__ import annotations
@@ -69,3 +70,17 @@ def run() -> tuple[list[Figure], Any]:
                 limit = LIMITS["inverse"] / 8
             figures.append(figure if limit is None else at_most(figure.name, figure.value, figure.unit, limit * 1e6))
     return figures, {"seconds per state": raw}
+
+
+def describe(raw: dict[str, dict[str, float]]) -> str:
+    """Tell batches beside each other: what packing gains, and how much of the time of all entries is their memory's."""
+    lines, times = [], raw["seconds per state"]
+    for name in ("Panda", "UR5", "Talos"):
+        at = {key: times[f"{name}, {key}"] for key in ("inverse, batch, out", "forward, batch, out")}
+        zeros, packed = times[f"{name}, zeros in used memory"], times[f"{name}, inverse, packed, batch, out"]
+        lines.append(
+            f"- {name}: packed ones take 1 / {at['inverse, batch, out'] / packed:.1f} of the time of all entries; "
+            f"zeros in as much memory take {zeros / at['inverse, batch, out']:.0%} of the time of inverse dynamics and "
+            f"{zeros / at['forward, batch, out']:.0%} of forward dynamics"
+        )
+    return "\n".join(lines)
