@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -32,6 +32,37 @@ class _Estimator(Protocol):
         """Forget all."""
 
 
+@dataclass
+class _Doubt:
+    """Doubt in the estimate with an IMU.
+
+    Attributes
+    ----------
+    time, since, felt : float
+        Now, when doubt began, infinite without, and when the IMU was surprised last [s].
+    passed : float
+        Time that the other estimate has not taken in [s].
+    heard, calm, blamed, lost : int
+        Readings of the IMU since doubt began; lengths since what spoke against an estimate; since a leg is blamed; and
+        since the estimate with the IMU is lost beside one that is not.
+    refuted : bool
+        Whether the estimate without the IMU is.
+    out : tuple of str
+        Sensors that were left out of what counted last.
+    """
+
+    time: float = 0.0
+    since: float = math.inf
+    felt: float = -math.inf
+    passed: float = 0.0
+    heard: int = 0
+    calm: int = 0
+    blamed: int = 0
+    lost: int = 0
+    refuted: bool = False
+    out: tuple[str, ...] = ()
+
+
 class WithoutInertial:
     """The estimate without an IMU beside that with it, and which of them counts.
 
@@ -50,25 +81,19 @@ class WithoutInertial:
 
     def __init__(self, alone: _Estimator, inertial: Set[str], recovery: int, horizon: float) -> None:
         self._alone, self._inertial, self._recovery, self._horizon = alone, inertial, recovery, horizon
-        self._forget()
-
-    def _forget(self) -> None:
-        self._time, self._since, self._felt, self._passed = 0.0, math.inf, -math.inf, 0.0
-        self._heard = self._calm = self._blamed = self._lost = 0
-        self._refuted = False
-        self._out: tuple[str, ...] = ()
+        self._doubt = _Doubt()
 
     def reset(self, pose: ArrayLike) -> None:
         """Forget all: the next readings are those of a platform near ``pose`` (4, 4)."""
         self._alone.reset(pose)
-        self._forget()
+        self._doubt = _Doubt()
 
     def take(self, values: Array, there: Mask, dt: float, ages: Array) -> FusedPose | None:
         """Return the estimate without the IMU; None while it has not begun, or need not be known."""
-        self._passed += dt
-        if self._since == math.inf and not there.any():
+        self._doubt.passed += dt
+        if self._doubt.since == math.inf and not there.any():
             return None
-        dt, self._passed = self._passed, 0.0
+        dt, self._doubt.passed = self._doubt.passed, 0.0
         try:
             return self._alone.update(values, dt=dt, present=there, age=ages)
         except StewartError:
@@ -79,55 +104,56 @@ class WithoutInertial:
 
         `felt` says whether the IMU was surprised, None without a reading of it; `legs` whether lengths were read.
         """
-        self._time += dt
+        self._doubt.time += dt
         self._weigh(fused, alone, felt, legs)
         if alone is None and legs and fused.left_out.keys() <= self._inertial and not fused.lost:
             self._alone.reset(fused.pose)
         chosen = fused if alone is None or not self._prefers(fused, alone) else self._beside(fused, alone)
-        before, self._out = self._out, tuple(chosen.left_out)
-        if before == self._out and not chosen.named and not chosen.returned:
+        before, self._doubt.out = self._doubt.out, tuple(chosen.left_out)
+        if before == self._doubt.out and not chosen.named and not chosen.returned:
             return chosen
-        named = tuple(name for name in self._out if name not in before)
-        return replace(chosen, named=named, returned=tuple(name for name in before if name not in self._out))
+        named = tuple(name for name in self._doubt.out if name not in before)
+        return replace(chosen, named=named, returned=tuple(name for name in before if name not in self._doubt.out))
 
     def _weigh(self, fused: FusedPose, alone: FusedPose | None, felt: bool | None, legs: bool) -> None:
         """Take note of what speaks against an estimate."""
+        s = self._doubt
         disagree = {name for name, fault in fused.left_out.items() if fault.reason == DISAGREES}
         blamed = disagree - self._inertial
         if felt or fused.disturbed or disagree & self._inertial:
-            self._felt = self._time
+            s.felt = s.time
         trouble = fused.lost or fused.disturbed or not disagree.isdisjoint(fused.named)
-        if alone is not None and not (blamed or self._refuted):
+        if alone is not None and not (blamed or s.refuted):
             off, P = _distance(fused, alone), alone.error_covariance[:6, :6]
             trouble |= bool(off @ np.linalg.solve(P, off) > _APART)
-        if trouble and self._since == math.inf:
-            self._since, self._heard = self._time, 0
-        self._heard += felt is not None
-        self._calm = 0 if trouble else self._calm + legs
+        if trouble and s.since == math.inf:
+            s.since, s.heard = s.time, 0
+        s.heard += felt is not None
+        s.calm = 0 if trouble else s.calm + legs
         lost = alone is None or alone.lost
         healthy = alone is not None and not (lost or alone.left_out or alone.disturbed)
-        self._blamed = self._blamed + legs if blamed else 0
-        self._lost = self._lost + legs if fused.lost and healthy else 0
-        if blamed and not self._surprised and self._heard >= (_READINGS if self._horizon else 1):
-            self._refuted |= self._time - self._since >= self._horizon
-        if self._calm >= self._recovery and not disagree:
-            if legs and (self._refuted or lost) and not fused.left_out:
+        s.blamed = s.blamed + legs if blamed else 0
+        s.lost = s.lost + legs if fused.lost and healthy else 0
+        if blamed and not self._surprised and s.heard >= (_READINGS if self._horizon else 1):
+            s.refuted |= s.time - s.since >= self._horizon
+        if s.calm >= self._recovery and not disagree:
+            if legs and (s.refuted or lost) and not fused.left_out:
                 self._alone.reset(fused.pose)
-            self._since, self._refuted = math.inf, False
+            s.since, s.refuted = math.inf, False
 
     @property
     def _surprised(self) -> bool:
         """Whether the IMU was surprised about when doubt began, or since."""
-        return self._felt >= self._since - self._horizon
+        return self._doubt.felt >= self._doubt.since - self._horizon
 
     def _prefers(self, fused: FusedPose, alone: FusedPose) -> bool:
         """Return whether the estimate without the IMU counts."""
-        if alone.lost or self._refuted:
+        if alone.lost or self._doubt.refuted:
             return False
         if fused.lost:
             return True
         dead = any(fault.reason != DISAGREES for fault in alone.left_out.values())
-        if self._since < math.inf and not dead:
+        if self._doubt.since < math.inf and not dead:
             return not alone.left_out or (self._surprised and bool(fused.left_out.keys() - self._inertial))
         variances = np.diagonal(fused.error_covariance)[:6], np.diagonal(alone.error_covariance)[:6]
         return not alone.left_out and bool((variances[0] > variances[1]).any())
@@ -138,8 +164,8 @@ class WithoutInertial:
 
         It was lost beside one that is not, or blames a leg for long though it was the IMU that was surprised.
         """
-        blames = not self._refuted and self._surprised and self._blamed >= _PATIENCE * self._recovery
-        return blames or self._lost >= self._recovery
+        blames = not self._doubt.refuted and self._surprised and self._doubt.blamed >= _PATIENCE * self._recovery
+        return blames or self._doubt.lost >= self._recovery
 
     def _beside(self, fused: FusedPose, alone: FusedPose) -> FusedPose:
         """Return the motion of one estimate with errors and delays of the other, which do not go together."""
@@ -147,7 +173,7 @@ class WithoutInertial:
         state[: mk.X_DELAY] = alone.state[: mk.X_DELAY]
         covariance[: mk.E_DELAY] = covariance[:, : mk.E_DELAY] = 0.0
         covariance[: mk.E_DELAY, : mk.E_DELAY] = alone.error_covariance[: mk.E_DELAY, : mk.E_DELAY]
-        if self._since < math.inf and not self._surprised:  # either may be right
+        if self._doubt.since < math.inf and not self._surprised:  # either may be right
             off = _distance(fused, alone)
             covariance[:6, :6] += np.outer(off, off)
         out = dict(alone.left_out) | {name: x for name, x in fused.left_out.items() if name in self._inertial}
