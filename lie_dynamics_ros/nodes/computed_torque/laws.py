@@ -30,8 +30,8 @@ CARRYING_USES = 8
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
-FAR_BEHIND, FAR_SLIDING = 0.003, 0.005
-"""Errors from which on mode computed_torque and the other modes that follow paths take the model for wrong [rad, m].
+FAR_BEHIND, FAR_SLIDING, FAR_CARRYING = 0.003, 0.005, 0.006
+"""Errors from which on modes computed_torque, passivity_based and adaptive take the model for wrong [rad, m].
 
 More by as much as long periods are longer than usual ones: what they throw off is not the model.
 """
@@ -104,7 +104,7 @@ class Laws:
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
         self._nowhere = np.full(model.nv, np.inf)
-        self._far = self._behind = self._nowhere  # errors from which on a joint's model is taken to be wrong
+        self._far = self._behind = self._carried = self._nowhere  # errors that a joint's model is taken for wrong from
         self._late = np.zeros((2, model.nv))  # errors of velocities behind each low-pass, while gains are lowered
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
@@ -116,7 +116,7 @@ class Laws:
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
         uneven = gains.period / gains.usual
         self._far = np.where(np.asarray(gains.kp) > 0.0, FAR_BEHIND * uneven, self._nowhere)  # else none is to be near
-        self._behind = np.full(self.model.nv, FAR_SLIDING * uneven)
+        self._behind, self._carried = (np.full(self.model.nv, far * uneven) for far in (FAR_SLIDING, FAR_CARRYING))
         if not gains.late:
             self._late[:] = 0.0
         self.gains, self._differ = gains, bool(gains.extra_rates.any())
@@ -260,7 +260,8 @@ class Laws:
         drives = self.drives
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
-            damping = damping + drives.loosen(error, rate, period, M, self._off(self._behind))
+            far = self._off(self._carried if adaptive else self._behind)
+            damping = damping + drives.loosen(error, rate, period, M, far)
             damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:

@@ -49,7 +49,7 @@ LARGE = 0.02
 """Swing up to which it does not rise again, after and within `LIMP`, to more than `REGAINED` of what it was."""
 RAISE, MOST_QUICK = 1.4, 4.0
 """Factor by which the damper of that joint is raised, and up to which; no farther than `REGAINED` of what shook it."""
-FIRST_FACTOR, FIRST_RISE = 0.3, 0.15
+FIRST_FACTOR, FIRST_RISE = 0.25, 0.15
 """Factor of damping in mode computed_torque at first, and time in which it doubles [s].
 
 What is unstable shows before it is violent.
