@@ -59,7 +59,7 @@ _MODULES = {name: module for module, names in _HOMES.items() for name in names.s
 #: Rooms, imported when they are requested too.
 _ROOMS = (
     "autodiff", "closed_form", "constraints", "control", "dynamics", "errors", "estimation", "geometry",
-    "identification", "lie", "model", "optimal", "plots", "reference", "simulation", "stewart",
+    "identification", "lie", "model", "motion", "optimal", "plots", "reference", "simulation", "stewart",
 )  # fmt: skip
 __all__ = sorted(_MODULES)  # noqa: PLE0605
 

@@ -9,6 +9,7 @@ from . import geometry as geometry
 from . import identification as identification
 from . import lie as lie
 from . import model as model
+from . import motion as motion
 from . import optimal as optimal
 from . import plots as plots
 from . import reference as reference

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from lie_dynamics_ros.lie_dynamics.motion.time_law import LARGEST, LEAST, TimeLaw
+from lie_dynamics_ros.lie_dynamics.motion import LARGEST, LEAST, TimeLaw
 
 
 def random_law(rng, rest):

@@ -15,7 +15,7 @@ from ...lie_dynamics.control.robots import inverse_dynamics
 from .answer import ControllerAnswer
 from .efforts import ExertedEffort
 from .laws import LawEffort
-from .loop_timing import LONGEST_PERIOD
+from .loop_timing import LONGEST_ELAPSED
 from .parts import PATH_MODES, ControllerParts
 from .review import AnswerReview
 from .stopping import AT_REST
@@ -95,7 +95,7 @@ class ControlLoop:
             timing.filter_time = state.filter_time
             p.suit_gains()
         s.last, s.position, s.velocity, s.inherited = stamp, position, state.velocity, None
-        return min(period, LONGEST_PERIOD)
+        return min(period, LONGEST_ELAPSED)
 
     def _pauses(self, state: RobotState, silence: float) -> bool:
         """After some silence of states [s], go on with motions where they were, if that is possible; else end goals."""

@@ -151,7 +151,7 @@ class ComputedTorqueCore(RobotCore):
             p.laws.learner.reset()
         p.stop.replan()
         p.stop.forget()
-        p.watch.reset()
+        p.watch.reset(p.options.learn_drives)
         p.drives.reset()
         p.stop.reversal.acquit()
         p.state = replace(p.state, phase=OFF, why="no state yet", note="", touched=False, pace=1.0)

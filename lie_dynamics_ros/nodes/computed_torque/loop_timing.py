@@ -11,7 +11,7 @@ from ...lie_dynamics.control.sampling.sample_times import FINENESS
 from .gains import USUAL_PERIOD, Gains, filter_pole, make_gains
 from .options import ComputedTorqueOptions
 
-LONGEST_PERIOD = 1.0
+LONGEST_ELAPSED = 1.0
 """Longest time between states that counts, where no `state_timeout` ends it [s]: what rises and fades has done so."""
 
 

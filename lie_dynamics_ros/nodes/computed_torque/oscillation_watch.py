@@ -50,7 +50,7 @@ LARGE = 0.02
 RAISE, MOST_QUICK = 1.4, 4.0
 """Factor by which the damper of that joint is raised, and up to which; no farther than `REGAINED` of what shook it."""
 FIRST_FACTOR, FIRST_RISE = 0.25, 0.15
-"""Factor of damping in mode computed_torque at first, and time in which it doubles [s].
+"""Factor of damping in mode computed_torque at first, where drives may differ, and time in which it doubles [s].
 
 What is unstable shows before it is violent.
 """
@@ -90,7 +90,7 @@ class OscillationState:
     swing: float = SWING
     factor: float = 1.0
     ceiling: float = 1.0
-    first: float = FIRST_FACTOR
+    first: float = 1.0
     calm: float = CALM
     slow: float = 1.0
     slow_most: float = 1.0
@@ -128,13 +128,14 @@ class OscillationWatch:
         self._growing = np.array([SMALL_SWING, GROWS, GROWING, 0.0])
         self.reset()
 
-    def reset(self) -> None:
-        """Begin afresh, with gains as they are requested."""
-        self.state = self._other = OscillationState(len(self._per_scale))
+    def reset(self, careful: bool = False) -> None:
+        """Begin afresh, with gains as they are requested, or ``careful`` at first."""
+        first = FIRST_FACTOR if careful else 1.0
+        self.state = self._other = OscillationState(len(self._per_scale), first=first)
 
     def begin(self, stop: bool) -> None:
         """Watch a stop, which has gains of its own, or go on where the last one began."""
-        fresh = OscillationState(len(self._per_scale), STOP_SWING, first=1.0)
+        fresh = OscillationState(len(self._per_scale), STOP_SWING)
         fresh.table[:] = self.state.table  # an oscillation goes on
         self._other, self.state = self.state, fresh if stop else self._other
 

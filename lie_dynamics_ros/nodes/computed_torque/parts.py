@@ -331,6 +331,7 @@ def make_parts(
     }  # fmt: skip
     if before is None:
         parts = ControllerParts(**made, **_first_parts(robot))
+        parts.watch.reset(options.learn_drives)
     else:
         timing = copy.copy(before.timing)
         state, drives = replace(before.state), _drives_beside(before, options, dynamics)

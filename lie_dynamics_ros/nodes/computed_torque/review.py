@@ -13,7 +13,7 @@ from ...lie_dynamics.control.robots import inverse_dynamics
 from ...lie_dynamics.control.velocity_filter import velocity_noise
 from .answer import ControllerAnswer
 from .laws import LEARNING_MODES
-from .loop_timing import LONGEST_PERIOD
+from .loop_timing import LONGEST_ELAPSED
 from .oscillation_watch import LEAST_FACTOR
 from .parts import ControllerParts
 
@@ -115,7 +115,7 @@ class AnswerReview:
         if before is None:
             p.drives.forget()
             return
-        period = min((answer.stamp - before) * 1e-9, LONGEST_PERIOD)
+        period = min((answer.stamp - before) * 1e-9, LONGEST_ELAPSED)
         if laws.drives is not None:
             self._learn_drives(answer, before, period)
         if within(answer.velocity, p.robot.thrown) != 1 and not stop.swings(answer.velocity, p.robot.thrown):

@@ -11,7 +11,7 @@ from ...dynamics.joint_friction import JointFriction
 from ...errors import LieDynamicsError
 from ...lie._arrays import number_of
 from ...model.model import Model
-from ...motion.time_law import LARGEST, Rows, TimeLaw
+from ...motion import LARGEST, Rows, TimeLaw
 from ..hermite import hermite
 from ..robots import Robot, inverse_dynamics
 from ..trajectory import Trajectory

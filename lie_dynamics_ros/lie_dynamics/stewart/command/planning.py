@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...arrays import Array, ArrayLike, Mask
 from ...errors import StewartError
 from ...lie._arrays import as_real, number_of
-from ...motion.time_law import LARGEST, TimeLaw
+from ...motion import LARGEST, TimeLaw
 from ..geometry.platform import StewartPlatform
 from .kernels import leg_samples
 from .limits import CommandLimits

@@ -27,7 +27,7 @@ from ....lie_dynamics.control.feasibility import (
 )
 from ....lie_dynamics.control.feasibility.extremes import first_beyond
 from ....lie_dynamics.control.robots import Robot
-from ....lie_dynamics.motion.time_law import TimeLaw
+from ....lie_dynamics.motion import TimeLaw
 from .moving_end import STILL, joined, moves_at_its_end, require_rest, tail
 from .trajectory_piece import Desired, Halt, Piece
 
