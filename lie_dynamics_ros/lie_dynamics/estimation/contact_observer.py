@@ -389,12 +389,12 @@ class ContactObserver:
         if self._steps == 1:
             self._usual = step
         more = step - self._usual
+        if abs(more) <= EVEN * self._usual:
+            self._usual, self._waited = self._usual + EVEN * more, 0.0
+            return 0.0
         stalled = (GAP - 1.0) * self._usual
         alone, made_up = more > stalled and not self._waited, more < -stalled and self._waited > 0.0
         self._waited = max(self._waited + more, 0.0) if made_up else more * (more > stalled)
-        if abs(more) <= EVEN * self._usual:
-            self._usual += EVEN * more
-            return 0.0
         if not (made_up or alone):
             self._usual += float(np.copysign(max(1.0 / (self._steps + 1), 0.1 * EVEN) * self._usual, more))
         return more

@@ -161,24 +161,28 @@ class OscillationWatch:
         s, numbers = self.state, self._numbers
         s.calm += period
         before = s.factor, s.first
-        numbers[:4] = s.swing, math.exp(-period / MEMORY), FEW_TURNS if late else TURNS, period
+        numbers[0], numbers[1], numbers[3] = s.swing, math.exp(-period / MEMORY), period
+        numbers[2] = FEW_TURNS if late else TURNS
         noise = self._quiet if noise is None else noise
         given = feedback, self._per_scale, noise
         found = count_turns(s.table, numbers, *given)
         if found < 0:  # arrays of another layout, or one number for all joints
             given = tuple(np.array(np.broadcast_to(x, s.size), dtype=float) for x in given)
             found = count_turns(s.table, numbers, *given)
-        swing, turns = max(float(numbers[LARGEST_SWING]), s.swing), s.table[TURNS_ROW]
-        lower = min(0.9, max(0.5, (max(s.swing, SMALL) / swing) ** 0.25))
+        swing = lower = 0.0
+        if found == 1:
+            swing = max(float(numbers[LARGEST_SWING]), s.swing)
+            lower = min(0.9, max(0.5, (max(s.swing, SMALL) / swing) ** 0.25))
         if late:
             clear = s.table[SWUNG] > CLEAR * (s.swing + noise * self._per_scale)
             return self._answer_in_stop(found == 1, clear, period, late, swing, lower)
-        s.first = min(1.0, s.first * 2.0 ** (period / FIRST_RISE))
+        if s.first < 1.0:
+            s.first = min(1.0, s.first * 2.0 ** (period / FIRST_RISE))
         if found == 1:
             s.shake()
             s.factor = min(s.factor, max(LEAST_FACTOR, s.factor * lower))
             if swing < VIOLENT:  # whether it helped is to be seen
-                s.table[TURNS_ROW] = np.minimum(turns, TURNS - SHOWN)
+                s.table[TURNS_ROW] = np.minimum(s.table[TURNS_ROW], TURNS - SHOWN)
         if s.factor < s.ceiling and s.calm >= CALM:
             s.factor = min(s.ceiling, s.factor * 2.0 ** (period / RISE))
         self._growing[3] = math.exp(-period / SOON_FORGOTTEN)

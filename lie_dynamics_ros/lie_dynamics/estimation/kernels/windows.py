@@ -124,7 +124,7 @@ def judge_windows(
         work[i, n + 1], work[i, n + 2] = kept * drift[i, D_OFFSET], kept * drift[i, D_DRY]
     # A state that waited has a stamp as late as it is longer after the state with the soonest one: whether that is so
     # may differ on both sides of the soonest, and of the last stall.
-    filled, judged, soonest, stall = 0, 0, here, here
+    filled, judged, before, soonest, stall = 0, 0, here, here, here
     for w in range(sizes.shape[0]):
         size = int(sizes[w])
         if size >= count:
@@ -141,11 +141,11 @@ def judge_windows(
         for i in range(n):
             for j in range(i + 1):
                 S[i, j] = squares * impulse[w, i, j]
-        for k in range(judged + 1, size + 1):
-            before = (count - 1 - k) % rows
+        for _ in range(judged, size):
+            after, before = before, before - 1 if before > 0 else rows - 1
             if times[before, LONGER] <= times[soonest, LONGER]:
                 soonest = before
-            if stall == here and times[(before + 1) % rows, LONGER] - times[before, LONGER] > 0.5 * settings[PERIOD]:
+            if stall == here and times[after, LONGER] - times[before, LONGER] > 0.5 * settings[PERIOD]:
                 stall = before
         judged = size
         older, newer = soonest, stall
