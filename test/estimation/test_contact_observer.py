@@ -458,6 +458,20 @@ def test_settings_that_make_no_sense_are_refused(settings, reason):
         ContactObserver(panda(), **{"noise": published()} | settings)
 
 
+def test_arrays_may_lie_in_memory_as_they_like():
+    """Columns of a table, and matrices by columns, give what their copies give."""
+    model, rng = panda(), np.random.default_rng(9)
+    table, noise, told = rng.normal(size=(4, 7, 3)), published(), []
+    root = rng.normal(size=(7, 7))
+    for of in (lambda x: x, lambda x: x.copy()):
+        observer = ContactObserver(model, noise)
+        states = [observer.update(*(of(column) for column in row.T)) for row in table]
+        found = contact_wrench(model, of(table[0, :, 0]), TOOL, of(table[0, :, 1]), of((root @ root.T).T))
+        told.append((states[-1].torque, states[-1].covariance, found.wrench))
+    for one, other in zip(*told, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
 def test_noise_is_of_a_robot_at_rest():
     model, states = panda(), np.zeros((1000, 7))
     moving = states.copy()

@@ -61,7 +61,7 @@ def test_contact_is_what_is_left_in_motion(wrist):
         )
         push = rng.normal(size=6) * np.repeat([1.0, 10.0], 3)
         reading = wrist.read(q, qd, qdd, push) + BIAS
-        wrench, cover = tool_contact(wrist.model, found, FLANGE, (q, qd, qdd), reading, INERTIA)
+        wrench, cover = tool_contact(wrist.model, found, FLANGE, (q, qd, qdd), reading[::-1].copy()[::-1], INERTIA)
         np.testing.assert_allclose(wrench, push, atol=1e-6)
         assert np.linalg.eigvalsh(cover).min() > 0.0
 

@@ -160,9 +160,9 @@ class ContactState:
 class _Run:
     """States without a gap: the last of them as `judge_windows` has them, and what it writes.
 
-    `sum` and `time` are those of now, `rates` those of the last state, `noise` that of `spreads`; of `past`, times and
-    states of late efforts; `quiet_since` when something was last felt, and `taught` the number of the state up to which
-    was learned.
+    `sum` and `time` are those of now, `before` the rates of the last state, `noise` that of `spreads`, of which so many
+    windows as `places` say have their own; of `past`, times and states of late efforts; `quiet_since` when something
+    was last felt, and `taught` the number of the state up to which was learned.
     """
 
     momenta: Array
@@ -173,15 +173,18 @@ class _Run:
     positions: Array
     sum: Array
     time: Array
-    statistic: Array
     missed: Array
     cover: Array
     learned: Array
     work: Array
     settings: Array
     step: Array
+    found: Array
+    places: Array
+    momentum: Array
+    rates: Array
+    before: Array
     _: KW_ONLY
-    rates: Array | None = None
     noise: SensorNoise | None = None
     past: deque[tuple[float, Array, Array]] = field(default_factory=deque)
     count: int = 0
@@ -196,7 +199,8 @@ class _Run:
         n, w = model.nv, len(WINDOWS)
         shapes = (
             (_SIZE, n), (_SIZE, n, n), (_SIZE, w * n, n), (_SIZE, n, wk.N_SUMS), (_SIZE, wk.N_TIMES), (_SIZE, model.nq),
-            (n, wk.N_SUMS), (wk.N_TIMES,), (w,), (w, n), (w, n, n), (n, 4), (n, n + 3), (wk.N_SETTINGS,), (wk.N_STEP,),
+            (n, wk.N_SUMS), (wk.N_TIMES,), (w, n), (w, n, n), (n, 4), (n, n + 3), (wk.N_SETTINGS,), (wk.N_STEP,),
+            (wk.N_FOUND,), (3,), (n,), (n, wk.N_RATES), (n, wk.N_RATES),
         )  # fmt: skip
         return cls(*(np.zeros(shape) for shape in shapes))
 
@@ -338,11 +342,11 @@ class ContactObserver:
         """
         model, run, n = self.model, self._run, self.model.nv
         step = self.noise.period if period is None else _positive(period)
-        tau = np.asarray(tau, np.float64)
+        tau = np.ascontiguousarray(tau, np.float64)
         if tau.shape != (n,) or not math.isfinite(sum(tau.tolist())):
             raise InputError(f"tau: {n} finite numbers are expected, got {tau}", name="tau", value=tau)
-        x: Array = np.asarray(q, np.float64)
-        v: Array = np.asarray(qd, np.float64)
+        x: Array = np.ascontiguousarray(q, np.float64)
+        v: Array = np.ascontiguousarray(qd, np.float64)
         if self._delay:
             earlier = self._earlier(x, v, step)
             if earlier is None:
@@ -355,30 +359,43 @@ class ContactObserver:
             less = less + joint_losses(model, x, v)
         effort = tau if self.friction is None else self.friction.transmitted(tau, v)
         self.acceleration = forward_dynamics(model, x, v, effort)
-        rates, momentum = np.empty((n, wk.N_RATES)), np.empty(n)
-        if wk.rates_at(v, effort, mass, coriolis, less, self._joints, momentum, rates):
+        rates, before, settings = run.rates, run.before, run.step
+        if wk.rates_at(v, effort, mass, coriolis, less, self._joints, run.momentum, rates):
             raise InputError(f"qd, tau: no state of a robot has momenta or torques beyond {wk.LARGEST:g}", name="qd")
-        step, run.skipped = step + run.skipped, 0.0
-        if run.rates is not None:
-            more, settings = self._more(step), run.step
+        step, run.skipped, place = step + run.skipped, 0.0, run.count % _SIZE
+        if run.count:
+            more = self._more(step)
+            if more:
+                run.settings[wk.UNEVEN_AT] = run.count
             settings[0], settings[1], settings[2], settings[3] = step, more, (GAP - 1.0) * self._usual, self._as_held
-            wk.add_step(settings, run.rates, rates, run.sum, run.time)
-        run.rates = rates
-        place = run.count % _SIZE
-        run.momenta[place], run.masses[place], run.sums[place] = momentum, mass, run.sum
-        run.times[place], run.positions[place] = run.time, x
+        else:  # nothing was before: a step of no time
+            before, run.settings[wk.CHOSEN], run.settings[wk.UNEVEN_AT] = rates, self._chosen, -1
+        settings[wk.PLACE] = place
+        wk.add_state(
+            settings,
+            before,
+            rates,
+            run.momentum,
+            mass,
+            run.sum,
+            run.time,
+            run.momenta,
+            run.masses,
+            run.sums,
+            run.times,
+        )
+        run.positions[place] = x
+        run.rates, run.before = run.before, rates
         run.count += 1
-        if run.noise is self.noise:
-            self._spread(place)
-        else:
+        velocity, places = self.noise.velocity, run.places
+        places[0], places[1] = place, place + 1
+        if run.noise is not self.noise:
             run.noise = self.noise
-            for k in range(min(run.count, _SIZE)):
-                self._spread(k)
+            alike = (velocity == velocity[-1]).all(axis=(1, 2))
+            places[0], places[1] = 0, min(run.count, _SIZE)
+            places[2] = 1 if alike.all() else len(velocity)
+        wk.spread_noise(places, run.masses, velocity, run.work, run.spreads)
         return self._judge() if run.count > WINDOWS[0] else None
-
-    def _spread(self, place: int) -> None:
-        run, velocity = self._run, self.noise.velocity
-        wk.spread_noise(run.masses[place], velocity, run.work, run.spreads[place].reshape(velocity.shape))
 
     def _more(self, step: float) -> float:
         """Return by how much a step is longer than the usual one, the median of those so far; zero for even ones.
@@ -415,10 +432,10 @@ class ContactObserver:
         return model.integrate(x, part * model.difference(x, y)), v + part * (w - v)
 
     def _judge(self) -> ContactState:
-        run, noise = self._run, self.noise
-        now = float(run.time[wk.NOW])
-        settings = run.settings
-        settings[0], settings[1], settings[2], settings[3] = run.count, noise.period, self._part, self._drift.kept(now)
+        run, noise, n = self._run, self.noise, self.model.nv
+        settings, torque, covariance = run.settings, np.empty(n), np.empty((n, n))
+        kept = self._drift.kept(float(run.time[wk.NOW]))
+        settings[0], settings[1], settings[2], settings[3] = run.count, noise.period, self._part, kept
         w = wk.judge_windows(
             settings,
             _SIZES,
@@ -428,15 +445,18 @@ class ContactObserver:
             run.times,
             noise.impulse,
             self._drift.table,
-            run.statistic,
             run.missed,
             run.cover,
             run.learned,
             run.work,
+            run.found,
+            torque,
+            covariance,
         )
         if w < 0:
             raise InputError("qd, tau: the covariance of what the model misses is not positive definite", name="qd")
-        evidence = max(run.statistic.tolist()) / self.threshold
+        now, age, middle, statistic = run.found.tolist()
+        evidence = statistic / self.threshold
         was = run.touching
         if evidence > 1.0:
             run.quiet_since, run.touching = now, True
@@ -444,15 +464,11 @@ class ContactObserver:
             run.touching = False
         if self._drift.active:
             self._learn(now, evidence)
-        k = min(self._chosen, w - 1)
-        size = WINDOWS[k]
-        span = now - float(run.times[(run.count - 1 - size) % _SIZE, wk.NOW])
-        middle = (run.count - 1 - size // 2) % _SIZE
         return ContactState(
-            run.missed[k] / span,
-            run.cover[k] / span**2,
-            run.positions[middle].copy(),
-            float(now - run.times[middle, wk.NOW]) + self._delay,
+            torque,
+            covariance,
+            run.positions[int(middle)].copy(),
+            age + self._delay,
             evidence,
             run.touching,
             run.touching and not was,

@@ -91,7 +91,7 @@ def contact_wrench(
     scale = np.array([*_UNITS[6 - k :], limit])
     found, work = np.empty(N_NUMBERS), (np.empty((n, k)), np.empty((k, k)))
     wrench, error, unfelt = np.empty(6), np.empty((6, 6)), np.empty((k, 6))
-    status = felt_wrench(J, np.array(cover), np.array(tau), scale, *work, found, wrench, error, unfelt)
+    status = felt_wrench(J, np.array(cover, order="C"), np.array(tau), scale, *work, found, wrench, error, unfelt)
     if status == NOT_NUMBERS:
         raise _not_finite(n)
     if status:

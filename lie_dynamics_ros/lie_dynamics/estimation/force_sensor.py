@@ -245,7 +245,7 @@ def _scaled(A: Array) -> Array:
 
 
 def _vector(value: npt.ArrayLike, size: int, name: str) -> Array:
-    array = np.asarray(numbers(value), np.float64)
+    array = np.ascontiguousarray(numbers(value))
     if array.shape != (size,) or not np.isfinite(array).all():
         raise InputError(f"{name}: {size} finite numbers are expected, got {value!r}", name=name, value=value)
     return array

@@ -15,8 +15,11 @@ IMPULSE, OFFSET, DRY, HELD, EFFORT, GAPS, UNEVEN, UNEVEN_DRY, SHORT_DRY, N_SUMS 
 #: Of the times (states, N_TIMES): since the beginning, of squared steps, of steps no shorter than usual, and of what
 #: they are longer than usual.
 NOW, SQUARES, LASTING, LONGER, N_TIMES = range(5)
-#: Settings: states so far, period of the noise, part of the efforts that is missed, part of drift that is kept.
-COUNT, PERIOD, PART, KEPT, N_SETTINGS = range(5)
+#: Settings: states so far, period of the noise, part of the efforts that is missed, part of drift that is kept, the
+#: number of the last state with an uneven step, and the window that torques are means of.
+COUNT, PERIOD, PART, KEPT, UNEVEN_AT, CHOSEN, N_SETTINGS = range(7)
+#: What is found: time of now, and since the middle of that window, place of the state there, the largest statistic.
+FOUND_NOW, AGE, MIDDLE, STATISTIC, N_FOUND = range(5)
 #: Of offset and dry friction of a joint, (n, N_DRIFT): values and covariance when they were learned, which of them is
 #: kept until now being a setting; variances without learning; and that of torques that they do not explain.
 D_OFFSET, D_DRY, D_OFFSETS, D_BOTH, D_DRIES, D_FREE_OFFSET, D_FREE_DRY, D_UNEXPLAINED, N_DRIFT = range(9)
@@ -25,8 +28,8 @@ _LONGER = 1.5
 
 
 @outline
-def add_congruence(mass: Array, spread: Array, n: int, work: Array, out: Array) -> None:
-    """Add half of M S M to the lower triangle of `out`; `work` (n, n) is room to work in."""
+def half_congruence(mass: Array, spread: Array, n: int, work: Array, out: Array) -> None:
+    """Write half of M S M to the lower triangle of `out`; `work` (n, n) is room to work in."""
     for i in range(n):
         for j in range(n):
             value = 0.0
@@ -38,24 +41,27 @@ def add_congruence(mass: Array, spread: Array, n: int, work: Array, out: Array) 
             value = 0.0
             for k in range(n):
                 value += work[i, k] * mass[j, k]
-            out[i, j] += value
+            out[i, j] = value
 
 
-@kernel("(float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1])", quick=True)
-def spread_noise(mass: Array, velocity: Array, work: Array, out: Array) -> int:
-    """Write what noise of velocities at a state does to momenta, half of M V M for each window; lower triangles; 0.
+@kernel("(float64[::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, :, ::1])", quick=True)
+def spread_noise(places: Array, masses: Array, velocity: Array, work: Array, out: Array) -> int:
+    """Write what noise of velocities at states does to momenta, half of M V M for each window; lower triangles; 0.
 
     Parameters
     ----------
-    mass, velocity : shape (n, n), (w, n, n), see `SensorNoise`.
-    work, out : shape (n, n) or more, (w, n, n).
+    places : from which state on, to which, and how many windows have a V of their own: the others have the last.
+    masses, velocity : shape (s, n, n), (w, n, n), see `SensorNoise`.
+    work, out : shape (n, n) or more, (s, w n, n).
     """
-    n = mass.shape[0]
-    for w in range(velocity.shape[0]):
-        for i in range(n):
-            for j in range(i + 1):
-                out[w, i, j] = 0.0
-        add_congruence(mass, velocity[w], n, work, out[w])
+    n, windows, own = masses.shape[1], velocity.shape[0], int(places[2])
+    for place in range(int(places[0]), int(places[1])):
+        for w in range(own):
+            half_congruence(masses[place], velocity[w], n, work, out[place, w * n : (w + 1) * n])
+        for w in range(own, windows):
+            for i in range(n):
+                for j in range(i + 1):
+                    out[place, w * n + i, j] = out[place, (own - 1) * n + i, j]
     return 0
 
 
@@ -78,8 +84,8 @@ def add_late(first: int, last: int, sums: Array, times: Array, work: Array, out:
 
 @kernel(
     "(float64[::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],"
-    " float64[:, :, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, ::1],"
-    " float64[:, ::1])",
+    " float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1],"
+    " float64[::1], float64[::1], float64[:, ::1])",
     quick=True,
 )
 def judge_windows(
@@ -91,11 +97,13 @@ def judge_windows(
     times: Array,
     impulse: Array,
     drift: Array,
-    statistic: Array,
     missed: Array,
     cover: Array,
     learned: Array,
     work: Array,
+    found: Array,
+    torque: Array,
+    covariance: Array,
 ) -> int:
     """Write what is missed over each window that the states so far fill, (w, n), its covariance (w, n, n), statistics.
 
@@ -106,10 +114,11 @@ def judge_windows(
         (s, N_TIMES), each at its number modulo s.
     impulse : covariance of noise over the windows (w, n, n), see `SensorNoise`.
     drift : what is known of offset and dry friction, see above.
-    statistic, missed, cover : written for the windows that are filled.
+    missed, cover : written for the windows that are filled.
     learned : shape (n, 4), of the longest of these: the impulse that was missed without `drift`, its variance by noise,
         and by what lasts as long as friction: what is held at rest, and the part of the efforts squared.
     work : shape (n, n + 3).
+    found, torque, covariance : shape (N_FOUND,), (n,), (n, n), written: the mean torque over one window.
 
     Returns
     -------
@@ -125,6 +134,7 @@ def judge_windows(
     # A state that waited has a stamp as late as it is longer after the state with the soonest one: whether that is so
     # may differ on both sides of the soonest, and of the last stall.
     filled, judged, before, soonest, stall = 0, 0, here, here, here
+    found[FOUND_NOW], found[STATISTIC] = times[here, NOW], 0.0
     for w in range(sizes.shape[0]):
         size = int(sizes[w])
         if size >= count:
@@ -141,19 +151,20 @@ def judge_windows(
         for i in range(n):
             for j in range(i + 1):
                 S[i, j] = squares * impulse[w, i, j]
-        for _ in range(judged, size):
-            after, before = before, before - 1 if before > 0 else rows - 1
-            if times[before, LONGER] <= times[soonest, LONGER]:
-                soonest = before
-            if stall == here and times[after, LONGER] - times[before, LONGER] > 0.5 * settings[PERIOD]:
-                stall = before
-        judged = size
-        older, newer = soonest, stall
-        if (here - soonest) % rows < (here - stall) % rows:
-            older, newer = stall, soonest
-        add_late(first, older, sums, times, work, S)
-        add_late(older, newer, sums, times, work, S)
-        add_late(newer, here, sums, times, work, S)
+        if settings[UNEVEN_AT] >= count - size:
+            for _ in range(judged, size):
+                after, before = before, before - 1 if before > 0 else rows - 1
+                if times[before, LONGER] <= times[soonest, LONGER]:
+                    soonest = before
+                if stall == here and times[after, LONGER] - times[before, LONGER] > 0.5 * settings[PERIOD]:
+                    stall = before
+            judged = size
+            older, newer = soonest, stall
+            if (here - soonest) % rows < (here - stall) % rows:
+                older, newer = stall, soonest
+            add_late(first, older, sums, times, work, S)
+            add_late(older, newer, sums, times, work, S)
+            add_late(newer, here, sums, times, work, S)
         for i in range(n):
             for j in range(i + 1):
                 S[i, j] += spreads[here, other * n + i, j] + spreads[first, other * n + i, j]
@@ -180,9 +191,20 @@ def judge_windows(
             return -1 - w
         x = work[:, n]
         solve_factorized(work[:, :n], x)
-        statistic[w] = 0.0
+        statistic = 0.0
         for i in range(n):
-            statistic[w] += missed[w, i] * x[i]
+            statistic += missed[w, i] * x[i]
+        if statistic > found[STATISTIC]:
+            found[STATISTIC] = statistic
+    w = min(int(settings[CHOSEN]), filled - 1)
+    size = int(sizes[w])
+    span = times[here, NOW] - times[(count - 1 - size) % rows, NOW]
+    middle = (count - 1 - size // 2) % rows
+    found[MIDDLE], found[AGE] = middle, times[here, NOW] - times[middle, NOW]
+    for i in range(n):
+        torque[i] = missed[w, i] / span
+        for j in range(n):
+            covariance[i, j] = cover[w, i, j] / (span * span)
     return filled
 
 
@@ -193,8 +215,8 @@ LARGEST = 1e9
 N_RATES, HOLDS, SMOOTHING = 6, 0, 1
 OWN = N_RATES - 1
 #: Settings: the step since the state before, by how much it is longer than usual, from where on that is a gap [s];
-#: whether an effort acted over the period before its state.
-STEP, MORE, GAP, AS_HELD, N_STEP = range(5)
+#: whether an effort acted over the period before its state; and the place of the state.
+STEP, MORE, GAP, AS_HELD, PLACE, N_STEP = range(6)
 
 
 @kernel(
@@ -225,9 +247,25 @@ def rates_at(
     return 0 if good else 1
 
 
-@kernel("(float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1])", quick=True)
-def add_step(settings: Array, before: Array, rates: Array, sums: Array, time: Array) -> int:
-    """Add a step between two states with rates to sums (n, N_SUMS) and times (N_TIMES,); 0.
+@kernel(
+    "(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1],"
+    " float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1])",
+    quick=True,
+)
+def add_state(
+    settings: Array,
+    before: Array,
+    rates: Array,
+    momentum: Array,
+    mass: Array,
+    sum: Array,
+    time: Array,
+    momenta: Array,
+    masses: Array,
+    sums: Array,
+    times: Array,
+) -> int:
+    """Add a step between two states with rates to their sum (n, N_SUMS) and time (N_TIMES,), and keep the state; 0.
 
     What is not known of torques goes on for no less than a usual step, however soon the next state comes.
     """
@@ -235,21 +273,30 @@ def add_step(settings: Array, before: Array, rates: Array, sums: Array, time: Ar
     lasts = max(step, step - more)
     for i in range(rates.shape[0]):
         side = 0.5 * (rates[i, DRY] + before[i, DRY])
-        sums[i, OFFSET] += step
-        sums[i, DRY] += step * side
-        sums[i, UNEVEN_DRY] += more * side
-        sums[i, SHORT_DRY] += (lasts - step) * side
+        sum[i, OFFSET] += step
+        sum[i, DRY] += step * side
+        sum[i, UNEVEN_DRY] += more * side
+        sum[i, SHORT_DRY] += (lasts - step) * side
         for c in range(HELD, OWN):
-            sums[i, c] += lasts * 0.5 * (rates[i, c] + before[i, c])
+            sum[i, c] += lasts * 0.5 * (rates[i, c] + before[i, c])
         mean = 0.5 * (rates[i, IMPULSE] + before[i, IMPULSE])
         mean += settings[AS_HELD] * 0.5 * (rates[i, OWN] - before[i, OWN])
-        sums[i, IMPULSE] += step * mean
-        sums[i, UNEVEN] += more * mean
+        sum[i, IMPULSE] += step * mean
+        sum[i, UNEVEN] += more * mean
         if more > settings[GAP]:  # it may have been as before all the time, or as after it
             half = 0.5 * step * (rates[i, IMPULSE] - before[i, IMPULSE])
-            sums[i, GAPS] += half * half
+            sum[i, GAPS] += half * half
     time[NOW] += step
     time[SQUARES] += step * step
     time[LASTING] += lasts
     time[LONGER] += more
+    place = int(settings[PLACE])
+    for i in range(rates.shape[0]):
+        momenta[place, i] = momentum[i]
+        for j in range(rates.shape[0]):
+            masses[place, i, j] = mass[i, j]
+        for c in range(N_SUMS):
+            sums[place, i, c] = sum[i, c]
+    for c in range(N_TIMES):
+        times[place, c] = time[c]
     return 0
