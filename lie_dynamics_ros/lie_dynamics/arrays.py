@@ -1,7 +1,5 @@
 """Types of arrays that signatures name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Geometry and the papers' closed forms under one name: all that `geometry` and `reference` offer."""
 
-from __future__ import annotations
-
 from . import geometry, reference
 from .geometry import *  # noqa: F403
 from .reference import *  # noqa: F403

@@ -1,7 +1,5 @@
 """Geometry of the mass metric: Christoffel symbols, curvature, geodesics; see ``doc/closed_form.md``."""
 
-from __future__ import annotations
-
 from ..dynamics.mass_matrix import coriolis_product
 from .curvature import (
     Flatness,

@@ -1,7 +1,5 @@
 """Robot models: text or code -> description -> Model."""
 
-from __future__ import annotations
-
 from . import joint_types
 from .model import Model, ModelBuilder
 from .structure import BodySpring, TorsionSpring

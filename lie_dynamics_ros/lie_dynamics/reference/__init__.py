@@ -4,8 +4,6 @@ Kim: symbols, Tables 2 to 4 and constrained systems in `kim_dynamics`, 5 to 7 in
 and Ploen: `pbp`. Ploen: `ploen`. The Stewart paper: `stewart_solvers`. doc/papers.md goes number by number.
 """
 
-from __future__ import annotations
-
 from .pbp import (
     ClosedForm,
     MassFactors,

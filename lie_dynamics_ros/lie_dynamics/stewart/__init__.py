@@ -1,7 +1,5 @@
 """Gough-Stewart platforms: geometry, inverse and forward kinematics, statics, workspace, calibration."""
 
-from __future__ import annotations
-
 from ..errors import ArchitecturalSingularityError as ArchitecturalSingularityError
 from ..errors import StewartError as StewartError
 from ..errors import StewartWarning as StewartWarning

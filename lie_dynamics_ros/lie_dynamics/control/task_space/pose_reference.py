@@ -13,17 +13,7 @@ from ...engine.compile import raise_if_rejected
 from ...errors import InputError
 from ...lie import se3, so3
 from ...lie._arrays import number_of
-from ..kernels.pose_reference import (
-    ACCELERATION,
-    AIMED,
-    COUNT,
-    PACE,
-    PERIOD,
-    RATE,
-    SETTINGS,
-    SPEED,
-    advance_pose,
-)
+from ..kernels.pose_reference import ACCELERATION, AIMED, COUNT, PACE, PERIOD, RATE, SETTINGS, SPEED, advance_pose
 from .task_state import six
 
 FASTEST = 6.0

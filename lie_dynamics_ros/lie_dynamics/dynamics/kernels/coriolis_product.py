@@ -12,30 +12,8 @@ with e half the trace of the rotational inertia: the Coriolis matrix of Christof
 from __future__ import annotations
 
 from ...engine.compile import inline, kernel
-from ...engine.lanes import (
-    add3,
-    get,
-    get3,
-    get9,
-    put,
-    put2,
-    put3,
-    put9,
-    workspace,
-)
-from ...model.layout import (
-    BAD_QUATERNION,
-    BODY,
-    FIRST,
-    INERTIA,
-    LAST,
-    MASS,
-    MOMENT,
-    N_V,
-    NOT_FINITE,
-    OK,
-    PARENT,
-)
+from ...engine.lanes import add3, get, get3, get9, put, put2, put3, put9, workspace
+from ...model.layout import BAD_QUATERNION, BODY, FIRST, INERTIA, LAST, MASS, MOMENT, N_V, NOT_FINITE, OK, PARENT
 from .common.joints import (
     add_step,
     check_quaternions,
@@ -47,17 +25,7 @@ from .common.joints import (
     project,
     row_transform,
 )
-from .common.spatial import (
-    add,
-    cross,
-    momentum,
-    scale,
-    sub,
-    symmetric_times,
-    twist_cross,
-    twist_into,
-    wrench_out,
-)
+from .common.spatial import add, cross, momentum, scale, sub, symmetric_times, twist_cross, twist_into, wrench_out
 from .common.states import all_finite, make_batch, make_single
 
 # Columns of the workspace: transform, V, V_r, X, wrench, and V_r of the parent as the joint's first row sees it.

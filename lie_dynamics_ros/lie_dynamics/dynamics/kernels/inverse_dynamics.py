@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from ...engine.compile import inline, kernel
-from ...engine.lanes import (
-    add3,
-    get,
-    get2,
-    get3,
-    get9,
-    lift,
-    put,
-    put2,
-    put3,
-    workspace,
-)
+from ...engine.lanes import add3, get, get2, get3, get9, lift, put, put2, put3, workspace
 from ...model.layout import (
     ARMATURE,
     AXIS,

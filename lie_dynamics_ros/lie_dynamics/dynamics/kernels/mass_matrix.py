@@ -12,26 +12,8 @@ the rotational inertia about the body frame's origin. D and l add up over a subt
 from __future__ import annotations
 
 from ...engine.compile import inline, kernel
-from ...engine.lanes import (
-    add3,
-    add9,
-    get2,
-    get3,
-    get6,
-    get9,
-    lift,
-    put,
-    put2,
-    put3,
-    put9,
-)
-from ...model.layout import (
-    ARMATURE,
-    BODY,
-    INERTIA,
-    N_V,
-    PARENT,
-)
+from ...engine.lanes import add3, add9, get2, get3, get6, get9, lift, put, put2, put3, put9
+from ...model.layout import ARMATURE, BODY, INERTIA, N_V, PARENT
 from .common.spatial import cross, dot, scale, sub, unrotate
 from .common.states import make_batch, make_single
 from .common.world import (

@@ -7,14 +7,7 @@ screws, inertias and the products of the two are computed for eight rows at once
 from __future__ import annotations
 
 from ...engine.compile import COMPILED, inline, kernel, pasted, straight
-from ...engine.lanes import (
-    at,
-    place,
-    place_vector,
-    place_vector_from,
-    positive,
-    vector_at,
-)
+from ...engine.lanes import at, place, place_vector, place_vector_from, positive, vector_at
 from ...model.layout import (
     ARMATURE,
     AXIS,

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from ...engine.compile import fixed, inline, kernel, outline
 from ...engine.lanes import add3, get, get2, get3, lift, put, put2, put3
-from ...model.layout import (
-    ARMATURE,
-    BODY,
-    BODY_ROTATION,
-    FIRST,
-    INERTIA,
-    MASS,
-    MOMENT,
-    N_TREES,
-    N_V,
-    PARENT,
-    REFERENCE,
-)
+from ...model.layout import ARMATURE, BODY, BODY_ROTATION, FIRST, INERTIA, MASS, MOMENT, N_TREES, N_V, PARENT, REFERENCE
 from .common.joints import (
     add_bias,
     add_step,

@@ -1,7 +1,5 @@
 """Commands of a Stewart platform: paths of poses, the shortest time along them within limits, stops, dry runs."""
 
-from __future__ import annotations
-
 from .limits import CommandLimits as CommandLimits
 from .path import CommandFrame as CommandFrame
 from .path import CommandFrames as CommandFrames

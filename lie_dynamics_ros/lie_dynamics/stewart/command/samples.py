@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from ...arrays import Array, ArrayLike
 from ...errors import InputError
-from ...lie import se3
+from ...lie import SpatialInertia, se3
 from ...lie._arrays import as_real
-from ...lie.inertia import SpatialInertia
 from ..geometry import inverse_kinematics as ik
 from ..geometry.any_platform import Platform
 from ..geometry.inverse_kinematics import leg_of_no_length

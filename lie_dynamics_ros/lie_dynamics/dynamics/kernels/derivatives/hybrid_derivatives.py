@@ -43,9 +43,7 @@ from ..common.spatial import add, dot, scale
 from ..common.states import BATCH_SIGNATURE, all_finite, quaternions_fit, wrench_fits
 from ..common.world import J, inertia_times
 from ..mass_matrix import clear
-from .inverse_derivatives import (
-    COLUMNS as TERM_COLUMNS,
-)
+from .inverse_derivatives import COLUMNS as TERM_COLUMNS
 from .inverse_derivatives import (
     A,
     F,

@@ -11,15 +11,7 @@ import numpy as np
 
 from ....arrays import Array, Integers
 from ....engine.compile import inline, kernel, outline
-from ....tracking import (
-    LEG_LIMIT,
-    NO_POSE,
-    NOT_FINITE,
-    NOT_POSITIVE,
-    SINGULAR,
-    TOO_FAR,
-    TRACKED,
-)
+from ....tracking import LEG_LIMIT, NO_POSE, NOT_FINITE, NOT_POSITIVE, SINGULAR, TOO_FAR, TRACKED
 from ...solvers.kernels.newton import (
     AGE,
     ANCHORED,
