@@ -12,7 +12,7 @@ from inspect import Parameter, signature
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -33,6 +33,9 @@ _STYLE = (
 )
 _Class = TypeVar("_Class", bound=type)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Arguments = ParamSpec("_Arguments")
+_Group = TypeVar("_Group")
+_Result = TypeVar("_Result")
 
 
 def shown(cls: _Class) -> _Class:
@@ -140,5 +143,22 @@ def shared_options(reader: Callable[..., Any]) -> Callable[[_Function], _Functio
 
         call.__signature__ = whole.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
         return cast(_Function, call)
+
+    return decorate
+
+
+def grouped(
+    group: Callable[_Arguments, _Group],
+) -> Callable[[Callable[[_Group], _Result]], Callable[_Arguments, _Result]]:
+    """Let a function of one dataclass be called by the fields of that, which help shows as its arguments."""
+
+    def decorate(function: Callable[[_Group], _Result]) -> Callable[_Arguments, _Result]:
+        @wraps(function)
+        def call(*args: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+            return function(group(*args, **named))
+
+        result = signature(function).return_annotation
+        call.__signature__ = signature(group).replace(return_annotation=result)  # type: ignore[attr-defined]
+        return call
 
     return decorate

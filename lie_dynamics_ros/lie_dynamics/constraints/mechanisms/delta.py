@@ -13,7 +13,7 @@ from ...lie import quaternion as quaternions
 from ...lie import se3
 from ...model import joint_types as jt
 from ...model.model import ModelBuilder
-from ...shown import shown
+from ...shown import grouped, shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
 from .assemblies import Candidates, cosine_angle, six_legs
@@ -184,25 +184,31 @@ class LinearDelta(Delta):
         return np.asarray(along + np.where(self.motors(self.q) > home, 1.0, -1.0) * half)
 
 
+@dataclass(frozen=True, eq=False)
+class RotaryDeltaDimensions:
+    """Dimensions of `delta_robot`, which describes them."""
+
+    base_radius: ArrayLike = 0.2
+    platform_radius: ArrayLike = 0.05
+    arm: ArrayLike = 0.3
+    forearm: ArrayLike = 0.8
+    rod_spacing: ArrayLike = 0.1
+    arm_mass: float = 0.5
+    rod_mass: float = 0.05
+    platform_mass: float = 0.3
+    angle: ArrayLike = 0.3
+    gravity: ArrayLike = DOWN
+    tower_angles: tuple[float, float, float] = _THIRDS
+
+
 @dimensions(
     signed="angle tower_angles",
     from_zero="platform_radius rod_mass",
     per_leg="base_radius platform_radius arm forearm rod_spacing angle",
     legs=3,
 )
-def delta_robot(
-    base_radius: ArrayLike = 0.2,
-    platform_radius: ArrayLike = 0.05,
-    arm: ArrayLike = 0.3,
-    forearm: ArrayLike = 0.8,
-    rod_spacing: ArrayLike = 0.1,
-    arm_mass: float = 0.5,
-    rod_mass: float = 0.05,
-    platform_mass: float = 0.3,
-    angle: ArrayLike = 0.3,
-    gravity: ArrayLike = DOWN,
-    tower_angles: tuple[float, float, float] = _THIRDS,
-) -> RotaryDelta:
+@grouped(RotaryDeltaDimensions)
+def delta_robot(of: RotaryDeltaDimensions) -> RotaryDelta:
     """Return a delta robot hanging from the xy plane.
 
     Three arms ("arm_1" to "arm_3", hinged at 120 degrees from each other, positive downwards) carry two parallel rods
@@ -229,20 +235,38 @@ def delta_robot(
     DescriptionError
         For what is no dimension, naming the leg, or rods that do not reach the platform.
     """
-    sizes = _sizes(base_radius, platform_radius, forearm, rod_spacing)
-    builder, turns = ModelBuilder(gravity), _turns(tower_angles)
-    _add_platform(builder, sizes[1], platform_mass)
+    sizes = _sizes(of)
+    builder, turns = ModelBuilder(of.gravity), _turns(of.tower_angles)
+    _add_platform(builder, sizes[1], of.platform_mass)
     loops: list[Loop] = []
-    arms = for_legs(arm)
+    arms = for_legs(of.arm)
     for k, (turn, radius, long) in enumerate(zip(turns, sizes[0], arms.tolist(), strict=True)):
         # The arm points along x of its frame; y is the hinge, so positive angles go down.
         hinge = placed(turn, turn @ [radius, 0.0, 0.0])
-        builder.add(f"arm_{k + 1}", None, jt.revolute([0, 1, 0]), hinge, rod(long, arm_mass))
-        loops += _add_rods(builder, k, f"arm_{k + 1}", long, sizes, turn, rod_mass)
+        builder.add(f"arm_{k + 1}", None, jt.revolute([0, 1, 0]), hinge, rod(long, of.arm_mass))
+        loops += _add_rods(builder, k, f"arm_{k + 1}", long, sizes, turn, of.rod_mass)
     model = builder.build("delta")
     names = "arm_1", "arm_2", "arm_3"
     made = RotaryDelta(model, ConstraintSet(model, loops), model.neutral(), names, "platform", *sizes, turns, arms)
-    return replace(made, q=_home(made, for_legs(angle)))
+    return replace(made, q=_home(made, for_legs(of.angle)))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearDeltaDimensions:
+    """Dimensions of `linear_delta`, which describes them."""
+
+    base_radius: ArrayLike = 0.25
+    platform_radius: ArrayLike = 0.05
+    forearm: ArrayLike = 0.35
+    rod_spacing: ArrayLike = 0.08
+    rail: float = 0.8
+    rail_angle: ArrayLike = 0.5 * np.pi
+    carriage_mass: float = 0.3
+    rod_mass: float = 0.03
+    platform_mass: float = 0.2
+    slide: ArrayLike = 0.6
+    gravity: ArrayLike = DOWN
+    tower_angles: tuple[float, float, float] = _THIRDS
 
 
 @dimensions(
@@ -251,20 +275,8 @@ def delta_robot(
     per_leg="base_radius platform_radius forearm rod_spacing rail_angle slide",
     legs=3,
 )
-def linear_delta(
-    base_radius: ArrayLike = 0.25,
-    platform_radius: ArrayLike = 0.05,
-    forearm: ArrayLike = 0.35,
-    rod_spacing: ArrayLike = 0.08,
-    rail: float = 0.8,
-    rail_angle: ArrayLike = 0.5 * np.pi,
-    carriage_mass: float = 0.3,
-    rod_mass: float = 0.03,
-    platform_mass: float = 0.2,
-    slide: ArrayLike = 0.6,
-    gravity: ArrayLike = DOWN,
-    tower_angles: tuple[float, float, float] = _THIRDS,
-) -> LinearDelta:
+@grouped(LinearDeltaDimensions)
+def linear_delta(of: LinearDeltaDimensions) -> LinearDelta:
     """Return a delta robot whose rods hang from carriages ("slide_1" to "slide_3") on three rails, as in printers.
 
     Rails begin in the xy plane, at 120 degrees from each other; the rest is as for `delta_robot`.
@@ -293,30 +305,28 @@ def linear_delta(
     DescriptionError
         As `delta_robot`.
     """
-    sizes = _sizes(base_radius, platform_radius, forearm, rod_spacing)
-    builder, turns = ModelBuilder(gravity), _turns(tower_angles)
-    _add_platform(builder, sizes[1], platform_mass)
+    sizes = _sizes(of)
+    builder, turns = ModelBuilder(of.gravity), _turns(of.tower_angles)
+    _add_platform(builder, sizes[1], of.platform_mass)
     loops: list[Loop] = []
-    rises = for_legs(rail_angle)
+    rises = for_legs(of.rail_angle)
     for k, (turn, radius, rise) in enumerate(zip(turns, sizes[0], rises.tolist(), strict=True)):
-        start, point = placed(turn, turn @ [radius, 0.0, 0.0]), rod(0.0, carriage_mass)
+        start, point = placed(turn, turn @ [radius, 0.0, 0.0]), rod(0.0, of.carriage_mass)
         along, body = [float(np.cos(rise)), 0.0, float(np.sin(rise))], f"carriage_{k + 1}"
-        builder.add(body, None, jt.prismatic(along), start, point, f"slide_{k + 1}", lower=0.0, upper=rail)
-        loops += _add_rods(builder, k, body, 0.0, sizes, turn, rod_mass)
+        builder.add(body, None, jt.prismatic(along), start, point, f"slide_{k + 1}", lower=0.0, upper=of.rail)
+        loops += _add_rods(builder, k, body, 0.0, sizes, turn, of.rod_mass)
     model = builder.build("linear_delta")
     names = "slide_1", "slide_2", "slide_3"
     made = LinearDelta(model, ConstraintSet(model, loops), model.neutral(), names, "platform", *sizes, turns, rises)
-    return replace(made, q=_home(made, for_legs(slide)))
+    return replace(made, q=_home(made, for_legs(of.slide)))
 
 
 def _turns(angles: tuple[float, ...]) -> Array:
     return np.array(thirds() if tuple(angles) == _THIRDS else [about_z(float(angle)) for angle in angles])
 
 
-def _sizes(
-    base: ArrayLike, platform: ArrayLike, forearm: ArrayLike, spacing: ArrayLike
-) -> tuple[Array, Array, Array, Array]:
-    return for_legs(base), for_legs(platform), for_legs(forearm), for_legs(spacing)
+def _sizes(of: RotaryDeltaDimensions | LinearDeltaDimensions) -> tuple[Array, Array, Array, Array]:
+    return for_legs(of.base_radius), for_legs(of.platform_radius), for_legs(of.forearm), for_legs(of.rod_spacing)
 
 
 def _home(made: Delta, positions: Array) -> Array:

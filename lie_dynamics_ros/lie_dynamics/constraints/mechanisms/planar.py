@@ -13,7 +13,7 @@ from ...errors import DescriptionError
 from ...lie import SpatialInertia
 from ...model import joint_types as jt
 from ...model.model import ModelBuilder
-from ...shown import shown
+from ...shown import grouped, shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
 from .assemblies import Candidates, circles, real_roots, side_of
@@ -84,23 +84,29 @@ class FourBarArm(Mechanism):
         return Candidates(self._joints(turret, elbow, tails[np.isfinite(tails)], knee), 2, "two circles")
 
 
+@dataclass(frozen=True, eq=False)
+class FourBarArmDimensions:
+    """Dimensions of `four_bar_arm`, which describes them."""
+
+    shoulder_offset: float = 0.05
+    shoulder_height: float = 0.3
+    upper_arm: float = 0.4
+    forearm: float = 0.4
+    crank: float = 0.12
+    link: float = 0.4
+    tail: float = 0.12
+    upper_arm_mass: float = 1.5
+    forearm_mass: float = 1.0
+    crank_mass: float = 0.3
+    link_mass: float = 0.3
+    turret_mass: float = 3.0
+    angles: tuple[float, float] = (1.2, -0.4)
+    gravity: ArrayLike = (0.0, 0.0, -9.81)
+
+
 @dimensions(signed="shoulder_offset shoulder_height angles")
-def four_bar_arm(
-    shoulder_offset: float = 0.05,
-    shoulder_height: float = 0.3,
-    upper_arm: float = 0.4,
-    forearm: float = 0.4,
-    crank: float = 0.12,
-    link: float = 0.4,
-    tail: float = 0.12,
-    upper_arm_mass: float = 1.5,
-    forearm_mass: float = 1.0,
-    crank_mass: float = 0.3,
-    link_mass: float = 0.3,
-    turret_mass: float = 3.0,
-    angles: tuple[float, float] = (1.2, -0.4),
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
-) -> FourBarArm:
+@grouped(FourBarArmDimensions)
+def four_bar_arm(of: FourBarArmDimensions) -> FourBarArm:
     """Return an arm with three motors ("turret", "shoulder", "crank"), a four-bar behind its elbow.
 
     The turret turns about z and carries the hinges of upper arm and crank, on one axis; a link goes from the end of the
@@ -129,30 +135,31 @@ def four_bar_arm(
     DescriptionError
         For what is no dimension, or a link that does not reach the crank.
     """
-    pivot = shifted(shoulder_offset, 0.0, shoulder_height)
-    builder = ModelBuilder(gravity)
+    pivot = shifted(of.shoulder_offset, 0.0, of.shoulder_height)
+    builder = ModelBuilder(of.gravity)
     # Where the shoulder's height ends there is the turret's ball.
-    ball = SpatialInertia(turret_mass, np.array([0.0, 0.0, shoulder_height]), 0.4 * turret_mass * 0.1**2 * np.eye(3))
+    about = 0.4 * of.turret_mass * 0.1**2 * np.eye(3)
+    ball = SpatialInertia(of.turret_mass, np.array([0.0, 0.0, of.shoulder_height]), about)
     builder.add("turret", None, jt.revolute([0.0, 0.0, 1.0]), None, ball)
-    builder.add("upper_arm", "turret", jt.revolute(_UP), pivot, rod(upper_arm, upper_arm_mass), "shoulder")
-    whole = rod(forearm + tail, forearm_mass, start=-tail)
-    builder.add("forearm", "upper_arm", jt.revolute(_UP), shifted(upper_arm), whole, "elbow")
-    builder.add("tool", "forearm", placement=shifted(forearm))
-    builder.add("crank", "turret", jt.revolute(_UP), pivot, rod(crank, crank_mass))
-    builder.add("link", "crank", jt.revolute(_UP), shifted(crank), rod(link, link_mass))
+    builder.add("upper_arm", "turret", jt.revolute(_UP), pivot, rod(of.upper_arm, of.upper_arm_mass), "shoulder")
+    whole = rod(of.forearm + of.tail, of.forearm_mass, start=-of.tail)
+    builder.add("forearm", "upper_arm", jt.revolute(_UP), shifted(of.upper_arm), whole, "elbow")
+    builder.add("tool", "forearm", placement=shifted(of.forearm))
+    builder.add("crank", "turret", jt.revolute(_UP), pivot, rod(of.crank, of.crank_mass))
+    builder.add("link", "crank", jt.revolute(_UP), shifted(of.crank), rod(of.link, of.link_mass))
     pin = Loop(
         "point_on_line", "forearm", "link", name="pin", axis=[0.0, 1.0, 0.0],
-        first_placement=shifted(-tail), second_placement=shifted(link),
+        first_placement=shifted(-of.tail), second_placement=shifted(of.link),
     )  # fmt: skip
     model = builder.build("four_bar_arm")
     made = FourBarArm(
         model, ConstraintSet(model, [pin]), model.neutral(), ("turret", "shoulder", "crank"), "tool",
-        (shoulder_offset, shoulder_height), upper_arm, forearm, crank, link, tail,
+        (of.shoulder_offset, of.shoulder_height), of.upper_arm, of.forearm, of.crank, of.link, of.tail,
     )  # fmt: skip
-    elbow = np.asarray(upper_arm * np.exp(1j * angles[0]))
-    end = elbow - tail * np.exp(1j * angles[1])
+    elbow = np.asarray(of.upper_arm * np.exp(1j * of.angles[0]))
+    end = elbow - of.tail * np.exp(1j * of.angles[1])
     # Of the two ends of the crank that of the parallelogram, beside the tail's way from the elbow.
-    knee = circles(0.0, crank, end, link, side_of(0.0, complex(end), complex(end - elbow)))
+    knee = circles(0.0, of.crank, end, of.link, side_of(0.0, complex(end), complex(end - elbow)))
     require_reach(np.isfinite(knee), "four-bar arm", "the crank by its link", DescriptionError)
     return replace(made, q=made._joints(np.zeros(()), elbow, end, knee))
 
@@ -411,18 +418,24 @@ class PlanarThreeRrr(Mechanism):
         return Candidates(q, 6, method, settled)
 
 
+@dataclass(frozen=True, eq=False)
+class ThreeRrrDimensions:
+    """Dimensions of `planar_3rrr`, which describes them."""
+
+    base_radius: float = 0.4
+    platform_radius: float = 0.1
+    crank: float = 0.25
+    coupler: float = 0.25
+    crank_mass: float = 0.4
+    coupler_mass: float = 0.3
+    platform_mass: float = 0.5
+    angle: float = 0.0
+    gravity: ArrayLike = DOWN
+
+
 @dimensions(signed="angle")
-def planar_3rrr(
-    base_radius: float = 0.4,
-    platform_radius: float = 0.1,
-    crank: float = 0.25,
-    coupler: float = 0.25,
-    crank_mass: float = 0.4,
-    coupler_mass: float = 0.3,
-    platform_mass: float = 0.5,
-    angle: float = 0.0,
-    gravity: ArrayLike = DOWN,
-) -> PlanarThreeRrr:
+@grouped(ThreeRrrDimensions)
+def planar_3rrr(of: ThreeRrrDimensions) -> PlanarThreeRrr:
     """Return a planar 3-RRR platform in the xy plane: three legs of two links move and turn it.
 
     Motors ("motor_1" to "motor_3") stand at 120 degrees from each other; "elbow_1" to "elbow_3" follow, and "wrist_1"
@@ -446,38 +459,29 @@ def planar_3rrr(
     DescriptionError
         For what is no dimension, or legs that do not reach the platform.
     """
-    builder, z = ModelBuilder(gravity), np.array([0.0, 0.0, 1.0])
+    builder, z = ModelBuilder(of.gravity), np.array([0.0, 0.0, 1.0])
     for k, turn in enumerate(_TURNS, start=1):
-        pivot = shifted(*(turn @ [base_radius, 0.0, 0.0]))
-        builder.add(f"crank_{k}", None, jt.revolute(z), pivot, rod(crank, crank_mass), f"motor_{k}")
-        outer = rod(coupler, coupler_mass)
-        builder.add(f"coupler_{k}", f"crank_{k}", jt.revolute(z), shifted(crank), outer, f"elbow_{k}")
+        pivot = shifted(*(turn @ [of.base_radius, 0.0, 0.0]))
+        builder.add(f"crank_{k}", None, jt.revolute(z), pivot, rod(of.crank, of.crank_mass), f"motor_{k}")
+        outer = rod(of.coupler, of.coupler_mass)
+        builder.add(f"coupler_{k}", f"crank_{k}", jt.revolute(z), shifted(of.crank), outer, f"elbow_{k}")
         if k == 1:
-            plate = disc(platform_radius, platform_mass).transformed(shifted(-platform_radius))
-            builder.add("plate", "coupler_1", jt.revolute(z), shifted(coupler), plate, "wrist_1")
-            builder.add("platform", "plate", placement=shifted(-platform_radius))
+            plate = disc(of.platform_radius, of.platform_mass).transformed(shifted(-of.platform_radius))
+            builder.add("plate", "coupler_1", jt.revolute(z), shifted(of.coupler), plate, "wrist_1")
+            builder.add("platform", "plate", placement=shifted(-of.platform_radius))
     loops = [
         Loop(
-            "point_on_line", "platform", f"coupler_{k}", name=f"pin_{k}", second_placement=shifted(coupler),
-            first_placement=shifted(*(_TURNS[k - 1] @ [platform_radius, 0.0, 0.0])),
+            "point_on_line", "platform", f"coupler_{k}", name=f"pin_{k}", second_placement=shifted(of.coupler),
+            first_placement=shifted(*(_TURNS[k - 1] @ [of.platform_radius, 0.0, 0.0])),
         )
         for k in (2, 3)
     ]  # fmt: skip
     model = builder.build("planar_3_rrr")
     names = "motor_1", "motor_2", "motor_3"
-    made = PlanarThreeRrr(
-        model,
-        ConstraintSet(model, loops),
-        model.neutral(),
-        names,
-        "platform",
-        base_radius,
-        platform_radius,
-        crank,
-        coupler,
-    )
-    turned = np.asarray(float(angle))
+    sizes = of.base_radius, of.platform_radius, of.crank, of.coupler
+    made = PlanarThreeRrr(model, ConstraintSet(model, loops), model.neutral(), names, "platform", *sizes)
+    turned = np.asarray(float(of.angle))
     ends = made._corners(np.zeros((), complex), turned)
-    elbows = np.array([circles(a, crank, b, coupler, -1.0) for a, b in zip(made._pivots, ends, strict=True)])
+    elbows = np.array([circles(a, of.crank, b, of.coupler, -1.0) for a, b in zip(made._pivots, ends, strict=True)])
     require_reach(np.isfinite(elbows), "3-RRR", "the platform by its legs", DescriptionError)
     return replace(made, q=made._joints(elbows, ends, turned))

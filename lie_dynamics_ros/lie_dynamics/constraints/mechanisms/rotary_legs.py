@@ -10,7 +10,7 @@ from ...arrays import Array, ArrayLike
 from ...errors import DescriptionError
 from ...model import joint_types as jt
 from ...model.model import ModelBuilder
-from ...shown import shown
+from ...shown import grouped, shown
 from ...stewart import RotaryPlatform, StewartError, horn_directions
 from ...stewart.geometry.checks import as_joint_centres
 from ..constraint_set import ConstraintSet
@@ -59,28 +59,34 @@ class RotaryLegs(PointLegs):
         return replace(found, q=self._joints(poses, legs))
 
 
+@dataclass(frozen=True, eq=False)
+class RotaryLegDimensions:
+    """Dimensions of `rotary_legs`, which describes them."""
+
+    base_radius: float = 0.15
+    platform_radius: float = 0.1
+    base_half_angle: float = 0.35
+    platform_half_angle: float = 0.2
+    crank: ArrayLike = 0.06
+    rod_length: ArrayLike = 0.2
+    crank_mass: float = 0.05
+    rod_mass: float = 0.05
+    platform_mass: float = 0.5
+    angle: ArrayLike = 0.2
+    gravity: ArrayLike = DOWN
+    base_points: ArrayLike | None = None
+    platform_points: ArrayLike | None = None
+    motor_axes: ArrayLike | None = None
+    zero_directions: ArrayLike | None = None
+    pattern: str | None = None
+    facing: str | None = None
+    home: ArrayLike | None = None
+    geometry: RotaryPlatform | None = None
+
+
 @dimensions(signed="base_half_angle platform_half_angle angle", per_leg="crank rod_length angle")
-def rotary_legs(
-    base_radius: float = 0.15,
-    platform_radius: float = 0.1,
-    base_half_angle: float = 0.35,
-    platform_half_angle: float = 0.2,
-    crank: ArrayLike = 0.06,
-    rod_length: ArrayLike = 0.2,
-    crank_mass: float = 0.05,
-    rod_mass: float = 0.05,
-    platform_mass: float = 0.5,
-    angle: ArrayLike = 0.2,
-    gravity: ArrayLike = DOWN,
-    base_points: ArrayLike | None = None,
-    platform_points: ArrayLike | None = None,
-    motor_axes: ArrayLike | None = None,
-    zero_directions: ArrayLike | None = None,
-    pattern: str | None = None,
-    facing: str | None = None,
-    home: ArrayLike | None = None,
-    geometry: RotaryPlatform | None = None,
-) -> RotaryLegs:
+@grouped(RotaryLegDimensions)
+def rotary_legs(of: RotaryLegDimensions) -> RotaryLegs:
     """Return a platform on six rotary legs (6-RUS), as hexapods with servos have them.
 
     Motors ("crank_1" to "crank_6") turn cranks, rods stand on universal joints (two hinges, "rod_1_1" and "rod_1_2",
@@ -124,35 +130,37 @@ def rotary_legs(
     StewartError
         For points, axes or words that make no platform.
     """
-    given = (base_points, platform_points, motor_axes, zero_directions, pattern, facing, home)
+    pattern, geometry = of.pattern, of.geometry
+    points = of.base_points, of.platform_points
+    given = (*points, of.motor_axes, of.zero_directions, pattern, of.facing, of.home)
     if geometry is None:
-        circles = _pairs(base_radius, base_half_angle, platform_radius, platform_half_angle)
-        base, top = (own if x is None else x for own, x in zip(circles, (base_points, platform_points), strict=True))
-        axes, zero = motor_axes, zero_directions
+        circles = _pairs(of.base_radius, of.base_half_angle, of.platform_radius, of.platform_half_angle)
+        base, top = (own if x is None else x for own, x in zip(circles, points, strict=True))
+        axes, zero = of.motor_axes, of.zero_directions
         if axes is None:
             pattern = "tangential" if pattern is None else pattern
-            zero, axes = horn_directions(as_joint_centres(base, "base_points"), pattern, facing)
-            if zero_directions is not None:
+            zero, axes = horn_directions(as_joint_centres(base, "base_points"), pattern, of.facing)
+            if of.zero_directions is not None:
                 raise DescriptionError("rotary_legs: zero_directions are there, and motor_axes are missing")
-        elif pattern is not None or facing is not None:
+        elif pattern is not None or of.facing is not None:
             raise DescriptionError("rotary_legs: both motor_axes and a pattern are there, one of them is expected")
         try:
-            geometry = RotaryPlatform(base, top, axes, crank, rod_length, zero, angle, None, home)
+            geometry = RotaryPlatform(base, top, axes, of.crank, of.rod_length, zero, of.angle, None, of.home)
         except StewartError as error:
             if error.name != "home_angles":
                 raise
             raise DescriptionError(f"rotary_legs: rods do not reach over to the platform: {error}") from error
     elif not isinstance(geometry, RotaryPlatform) or any(x is not None for x in given):
         raise DescriptionError("rotary_legs: geometry: a RotaryPlatform is expected, no points or directions besides")
-    builder = ModelBuilder(gravity)
-    builder.add("platform", None, jt.free(), None, disc(geometry.characteristic_length, platform_mass), "platform")
+    builder = ModelBuilder(of.gravity)
+    builder.add("platform", None, jt.free(), None, disc(geometry.characteristic_length, of.platform_mass), "platform")
     loops = []
     for k, point in enumerate(geometry.base_points):
         horn, length = float(geometry.horns[k]), float(geometry.rods[k])
         arm, leg = f"crank_{k + 1}", f"rod_{k + 1}"
-        builder.add(arm, None, jt.revolute([0, 0, 1]), placed(geometry.frames[k], point), rod(horn, crank_mass))
+        builder.add(arm, None, jt.revolute([0, 0, 1]), placed(geometry.frames[k], point), rod(horn, of.crank_mass))
         hinges = [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]
-        add_universal(builder, leg, arm, hinges, shifted(horn), rod(length, rod_mass), leg)
+        add_universal(builder, leg, arm, hinges, shifted(horn), rod(length, of.rod_mass), leg)
         ends = {"first_placement": shifted(*geometry.platform_points[k]), "second_placement": shifted(length)}
         loops.append(Loop.spherical("platform", leg, name=f"ball_{k + 1}", **ends))
     model = builder.build("6_rus")

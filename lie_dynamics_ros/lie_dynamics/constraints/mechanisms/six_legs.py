@@ -14,7 +14,7 @@ from ...lie import SpatialInertia, se3
 from ...lie import quaternion as quaternions
 from ...model import joint_types as jt
 from ...model.model import ModelBuilder
-from ...shown import shown
+from ...shown import grouped, shown
 from ...stewart import OffsetPlatform, RotaryPlatform, StewartPlatform, reference_platform
 from ...stewart.solvers.offset_legs import carried, distinct, found_from
 from ...stewart.solvers.reachability import longest_legs
@@ -291,21 +291,27 @@ class OffsetLegs(SixLegs):
         return Candidates(self.configuration(poses), 0, method, False)
 
 
+@dataclass(frozen=True, eq=False)
+class OffsetLegDimensions:
+    """Dimensions of `offset_legs`, which describes them."""
+
+    geometry: OffsetPlatform | StewartPlatform | None = None
+    home: ArrayLike | None = None
+    base_offset: float = 0.03
+    platform_offset: float = 0.03
+    platform_inertia: SpatialInertia | None = None
+    cylinder_mass: float = 1.0
+    piston_mass: float = 0.5
+    knuckle_mass: float = 0.1
+    cylinder_length: float = 0.4
+    piston_length: float = 0.4
+    knuckle_radius: float = 0.015
+    gravity: ArrayLike = DOWN
+
+
 @dimensions(from_zero="base_offset platform_offset cylinder_mass piston_mass")
-def offset_legs(
-    geometry: OffsetPlatform | StewartPlatform | None = None,
-    home: ArrayLike | None = None,
-    base_offset: float = 0.03,
-    platform_offset: float = 0.03,
-    platform_inertia: SpatialInertia | None = None,
-    cylinder_mass: float = 1.0,
-    piston_mass: float = 0.5,
-    knuckle_mass: float = 0.1,
-    cylinder_length: float = 0.4,
-    piston_length: float = 0.4,
-    knuckle_radius: float = 0.015,
-    gravity: ArrayLike = DOWN,
-) -> OffsetLegs:
+@grouped(OffsetLegDimensions)
+def offset_legs(of: OffsetLegDimensions) -> OffsetLegs:
     """Return a Gough-Stewart platform whose legs stand on universal joints with axes that do not meet, at both ends.
 
     On the base each leg has two hinges, "tilt_1_1" (axis fixed in the base) and "tilt_1_2" (perpendicular to it, and
@@ -341,12 +347,12 @@ def offset_legs(
     StewartError
         Where a leg points along a first axis at home.
     """
-    geometry = reference_platform() if geometry is None else geometry
+    geometry = reference_platform() if of.geometry is None else of.geometry
     if not isinstance(geometry, (OffsetPlatform, StewartPlatform)):
         raise DescriptionError(f"offset_legs: geometry: an OffsetPlatform is expected, got {geometry!r}")
-    T = home_of(geometry, home, "offset_legs")
+    T = home_of(geometry, of.home, "offset_legs")
     if isinstance(geometry, StewartPlatform):
-        geometry = OffsetPlatform.square_at(geometry, T, base_offset, platform_offset)
+        geometry = OffsetPlatform.square_at(geometry, T, of.base_offset, of.platform_offset)
     C, D = geometry.feet(T)
     ends = D @ T[:3, :3].T + T[:3, 3]
     back = (C - T[:3, 3]) @ T[:3, :3]
@@ -357,15 +363,16 @@ def offset_legs(
     if geometry.has_screws:  # the second axes of the knuckles, seen from the pistons
         turns = geometry.home_turns
         across = np.column_stack([-np.sin(turns), np.cos(turns), 0.0 * turns])
-    builder = ModelBuilder(gravity)
-    builder.add("platform", None, jt.free(), None, plate_of(platform_inertia, "offset_legs"), "platform")
-    rods, loops = ((cylinder_length, cylinder_mass), (piston_length, piston_mass)), []
+    builder = ModelBuilder(of.gravity)
+    builder.add("platform", None, jt.free(), None, plate_of(of.platform_inertia, "offset_legs"), "platform")
+    rods, loops = ((of.cylinder_length, of.cylinder_mass), (of.piston_length, of.piston_mass)), []
     for k, (a, b) in enumerate(zip(geometry.base_offsets, geometry.platform_offsets, strict=True)):
         place = placed(frames[k], geometry.points.base_points[k])
-        screw = (float(pitch[k]), knuckle_radius) if geometry.has_screws else None
+        screw = (float(pitch[k]), of.knuckle_radius) if geometry.has_screws else None
         piston = add_sliding_leg(builder, k + 1, place, float(lengths[k]), rods, float(a), screw)
         knuckle, place = f"knuckle_{k + 1}", placed(knuckle_frames[k], geometry.points.platform_points[k])
-        ball = SpatialInertia(knuckle_mass, np.array([0.0, 0.0, b]), 0.4 * knuckle_mass * knuckle_radius**2 * np.eye(3))
+        about = 0.4 * of.knuckle_mass * of.knuckle_radius**2 * np.eye(3)
+        ball = SpatialInertia(of.knuckle_mass, np.array([0.0, 0.0, b]), about)
         builder.add(knuckle, "platform", jt.revolute([1.0, 0.0, 0.0]), place, ball, f"pivot_{k + 1}")
         axes = {"axis": [0.0, 1.0, 0.0], "second_axis": across[k]}
         joint = {"name": f"cardan_{k + 1}", "first_placement": shifted(0.0, 0.0, b)}

@@ -12,7 +12,7 @@ from ...lie import quaternion as quaternions
 from ...lie import se3
 from ...model import joint_types as jt
 from ...model.model import ModelBuilder
-from ...shown import shown
+from ...shown import grouped, shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
 from .assemblies import Candidates, real_roots
@@ -163,18 +163,24 @@ def _triad(points: Array) -> Array:
     return np.stack([x, np.cross(z, x), z], axis=-1)
 
 
+@dataclass(frozen=True, eq=False)
+class ThreeRpsDimensions:
+    """Dimensions of `three_rps`, which describes them."""
+
+    base_radius: ArrayLike = 0.3
+    platform_radius: ArrayLike = 0.15
+    cylinder_mass: float = 0.5
+    piston_mass: float = 0.3
+    platform_mass: float = 1.0
+    cylinder_length: float = 0.25
+    piston_length: float = 0.25
+    height: float = 0.4
+    gravity: ArrayLike = DOWN
+
+
 @dimensions(per_leg="base_radius platform_radius", legs=3)
-def three_rps(
-    base_radius: ArrayLike = 0.3,
-    platform_radius: ArrayLike = 0.15,
-    cylinder_mass: float = 0.5,
-    piston_mass: float = 0.3,
-    platform_mass: float = 1.0,
-    cylinder_length: float = 0.25,
-    piston_length: float = 0.25,
-    height: float = 0.4,
-    gravity: ArrayLike = DOWN,
-) -> ThreeRps:
+@grouped(ThreeRpsDimensions)
+def three_rps(of: ThreeRpsDimensions) -> ThreeRps:
     """Return a 3-RPS platform: three sliding legs on hinges, ball joints at a platform that lifts and leans.
 
     Hinges ("hinge_1" to "hinge_3") are tangential to the base's circle, at 120 degrees from each other, zero where legs
@@ -200,13 +206,14 @@ def three_rps(
     DescriptionError
         For what is no dimension, naming the leg.
     """
-    builder, base, top = ModelBuilder(gravity), for_legs(base_radius), for_legs(platform_radius)
-    builder.add("platform", None, jt.free(), None, disc(float(top.mean()), platform_mass), "platform")
-    loops, home = [], float(np.hypot(base.mean() - top.mean(), height))
+    builder, base, top = ModelBuilder(of.gravity), for_legs(of.base_radius), for_legs(of.platform_radius)
+    builder.add("platform", None, jt.free(), None, disc(float(top.mean()), of.platform_mass), "platform")
+    loops, home = [], float(np.hypot(base.mean() - top.mean(), of.height))
     ends = STROKE[0] * home, STROKE[1] * home
     for k, turn in enumerate(_TURNS, start=1):
         hinge = placed(turn, turn @ [base[k - 1], 0.0, 0.0])
-        cylinder, piston = rod(cylinder_length, cylinder_mass, 2), rod(piston_length, piston_mass, 2, -piston_length)
+        cylinder = rod(of.cylinder_length, of.cylinder_mass, 2)
+        piston = rod(of.piston_length, of.piston_mass, 2, -of.piston_length)
         builder.add(f"cylinder_{k}", None, jt.revolute([0, 1, 0]), hinge, cylinder, f"hinge_{k}")
         slide = jt.prismatic([0, 0, 1])
         builder.add(f"piston_{k}", f"cylinder_{k}", slide, None, piston, f"leg_{k}", lower=ends[0], upper=ends[1])
@@ -215,4 +222,4 @@ def three_rps(
     model = builder.build("3_rps")
     names = "leg_1", "leg_2", "leg_3"
     made = ThreeRps(model, ConstraintSet(model, loops), model.neutral(), names, "platform", base, top)
-    return replace(made, q=made.configuration(made.tilted(height)))
+    return replace(made, q=made.configuration(made.tilted(of.height)))

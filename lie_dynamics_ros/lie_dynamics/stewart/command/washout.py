@@ -7,6 +7,7 @@ exactly for an input that is held, by the exponential of their matrix.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +67,7 @@ class WashoutState(NamedTuple):
     pull: Array
 
 
+@dataclass(eq=False, repr=False)
 class ClassicalWashout:
     """Makes motions of a cab of the specific force and the angular velocity of a vehicle.
 
@@ -104,39 +106,40 @@ class ClassicalWashout:
         For numbers that are not positive; scales may be zero or negative.
     """
 
-    def __init__(
-        self,
-        period: float,
-        force_scale: ArrayLike = 0.5,
-        rate_scale: ArrayLike = 0.5,
-        largest_force: float = 10.0,
-        largest_rate: float = 2.0,
-        translation_cutoff: ArrayLike = 2.5,
-        translation_damping: ArrayLike = 1.0,
-        return_cutoff: ArrayLike = 0.3,
-        rotation_cutoff: ArrayLike = 1.0,
-        rotation_damping: ArrayLike = 1.0,
-        tilt_cutoff: ArrayLike = 3.0,
-        tilt_damping: ArrayLike = 1.0,
-        tilt_rate: float = 0.05,
-        tilt_angle: float = 0.3,
-        gravity: float = 9.81,
-    ) -> None:
-        self.period, self.gravity = _positive("period", period, 10.0), _positive("gravity", gravity)
-        angle = _positive("tilt_angle", tilt_angle, 1.5)
-        step = _positive("tilt_rate", tilt_rate) * self.period
-        largest = _positive("largest_force", largest_force), _positive("largest_rate", largest_rate)
-        scales = _scale("force_scale", force_scale), _scale("rate_scale", rate_scale)
-        w, z = _each("translation_cutoff", translation_cutoff), _each("translation_damping", translation_damping)
-        back = _each("return_cutoff", return_cutoff)
+    period: float
+    force_scale: ArrayLike = 0.5
+    rate_scale: ArrayLike = 0.5
+    largest_force: float = 10.0
+    largest_rate: float = 2.0
+    translation_cutoff: ArrayLike = 2.5
+    translation_damping: ArrayLike = 1.0
+    return_cutoff: ArrayLike = 0.3
+    rotation_cutoff: ArrayLike = 1.0
+    rotation_damping: ArrayLike = 1.0
+    tilt_cutoff: ArrayLike = 3.0
+    tilt_damping: ArrayLike = 1.0
+    tilt_rate: float = 0.05
+    tilt_angle: float = 0.3
+    gravity: float = 9.81
+
+    def __post_init__(self) -> None:
+        self.period, self.gravity = _positive("period", self.period, 10.0), _positive("gravity", self.gravity)
+        angle = _positive("tilt_angle", self.tilt_angle, 1.5)
+        step = _positive("tilt_rate", self.tilt_rate) * self.period
+        largest = _positive("largest_force", self.largest_force), _positive("largest_rate", self.largest_rate)
+        scales = _scale("force_scale", self.force_scale), _scale("rate_scale", self.rate_scale)
+        w, z, back = self._each("translation_cutoff", "translation_damping", "return_cutoff")
         filters = [_filter([w**2 * back, w**2 + 2.0 * z * w * back, 2.0 * z * w + back], self.period)]
-        for name, cutoff, damping in (
-            ("rotation", rotation_cutoff, rotation_damping), ("tilt", tilt_cutoff, tilt_damping)
-        ):  # fmt: skip
-            w, z = _each(f"{name}_cutoff", cutoff), _each(f"{name}_damping", damping)
+        for name in ("rotation", "tilt"):
+            w, z = self._each(f"{name}_cutoff", f"{name}_damping")
             filters.append(_filter([w**2, 2.0 * z * w], self.period))
         self._constants = np.concatenate([[self.period, self.gravity, angle, step, *largest], *scales, *filters])
         self.state = _neutral()
+
+    def _each(self, *names: str) -> list[Array]:
+        """Return cut-off frequencies and damping ratios of each axis."""
+        good = "numbers from 0.001 to 1000"
+        return [_three(name, getattr(self, name), good, lambda x: 1e-3 <= x <= 1e3) for name in names]
 
     def reset(self) -> None:
         """Rest in the neutral pose."""
@@ -224,11 +227,6 @@ def _positive(name: str, value: float, most: float = 1e6) -> float:
 
 def _scale(name: str, value: ArrayLike) -> Array:
     return _three(name, value, "numbers from -100 to 100", lambda x: abs(x) <= 100.0)
-
-
-def _each(name: str, value: ArrayLike) -> Array:
-    """Return a cut-off frequency or a damping ratio of each axis."""
-    return _three(name, value, "numbers from 0.001 to 1000", lambda x: 1e-3 <= x <= 1e3)
 
 
 def _three(name: str, value: ArrayLike, expected: str, good: Callable[[float], bool]) -> Array:
