@@ -26,22 +26,8 @@ BRAKING_RATE = 8.0
 """Rate at which velocities die away that a node brakes which has no law of its own for that [1/s]."""
 
 
-class RobotCore(ABC):
-    """Answers the states of one robot; all arrays are in model order.
-
-    What it keeps from one state to the next has a name here or in the subclass; nothing else outlasts an answer.
-
-    Parameters
-    ----------
-    model : Model
-        Every joint must have one coordinate, because a JointState has one position per joint, unless `SCALAR` is False.
-    friction : JointFriction, optional
-        Of its drives, besides the losses that the options include.
-
-    Raises
-    ------
-    ConfigurationError
-        Such a robot cannot be used.
+class SituatedRobot:
+    """A robot's model with its options, under gravity as it points now, on a base that may move.
 
     Attributes
     ----------
@@ -54,52 +40,17 @@ class RobotCore(ABC):
         What carries the robot, where that moves.
     root_gravity : ndarray, shape (3,)
         Gravity at the last state in the axes of a root link that floats [m/s^2].
-    limit : ndarray, shape (n,)
-        Effort limits; the largest float for none [N m or N].
-    acceleration : ndarray, shape (n,)
-        That the robot is made to have until the next state, by what is known here [rad/s^2 or m/s^2].
-    saturated : ndarray of bool, shape (n,)
-        Joints whose efforts were limited since `take_saturated` was called.
-    braking : bool
-        Whether the robot is to be brought to rest, because the node ends.
-
-    Notes
-    -----
-    An effort limit of zero counts as none: exporters write it where no limit was entered, and a joint that may
-    exert no effort needs no answer.
     """
 
     options: RobotOptions
     dynamics: Model
-    SCALAR = True
-    """Whether every joint must have one coordinate."""
 
-    def __init__(self, model: Model, friction: JointFriction | None = None) -> None:
-        if self.SCALAR:
-            check_coordinates(model)
-        self.model, self.friction = model, friction
+    def __init__(self, model: Model) -> None:
+        self.model = model
         self.measured_gravity: Array | None = None
         self._turned: Array | None = None  # gravity in the axes of the model, where it is another than that of options
         self.base: MovingBase | None = None
         self.root_gravity = np.zeros(3)
-        n = model.nv
-        self.zero = self.acceleration = np.zeros(n)
-        # Without a limit the largest float: infinity and NaN lie outside of it as well.
-        limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)
-        self.limit = np.where(limited, model.limits.effort, np.finfo(float).max)
-        self.saturated: Mask = np.zeros(n, dtype=bool)
-        self.braking = False
-        self._state: RobotState | None = None  # the last that was answered
-
-    @property
-    def uses_effort(self) -> bool:
-        """Whether states need measured efforts."""
-        return False
-
-    @property
-    def needs_effort(self) -> bool:
-        """Whether states without them are refused."""
-        return False
 
     def set_options(self, options: Any) -> None:
         """Apply options; raises ParameterError where the robot cannot have them. Changes no array in place."""
@@ -158,6 +109,68 @@ class RobotCore(ABC):
         other = copy.copy(self)
         other.set_options(options)
         return other
+
+
+class RobotCore(SituatedRobot, ABC):
+    """Answers the states of one robot; all arrays are in model order.
+
+    What it keeps from one state to the next has a name here or in the subclass; nothing else outlasts an answer.
+
+    Parameters
+    ----------
+    model : Model
+        Every joint must have one coordinate, because a JointState has one position per joint, unless `SCALAR` is False.
+    friction : JointFriction, optional
+        Of its drives, besides the losses that the options include.
+
+    Raises
+    ------
+    ConfigurationError
+        Such a robot cannot be used.
+
+    Attributes
+    ----------
+    limit : ndarray, shape (n,)
+        Effort limits; the largest float for none [N m or N].
+    acceleration : ndarray, shape (n,)
+        That the robot is made to have until the next state, by what is known here [rad/s^2 or m/s^2].
+    saturated : ndarray of bool, shape (n,)
+        Joints whose efforts were limited since `take_saturated` was called.
+    braking : bool
+        Whether the robot is to be brought to rest, because the node ends.
+
+    Notes
+    -----
+    An effort limit of zero counts as none: exporters write it where no limit was entered, and a joint that may
+    exert no effort needs no answer.
+    """
+
+    SCALAR = True
+    """Whether every joint must have one coordinate."""
+
+    def __init__(self, model: Model, friction: JointFriction | None = None) -> None:
+        if self.SCALAR:
+            check_coordinates(model)
+        super().__init__(model)
+        self.friction = friction
+        n = model.nv
+        self.zero = self.acceleration = np.zeros(n)
+        # Without a limit the largest float: infinity and NaN lie outside of it as well.
+        limited = (model.limits.effort > 0.0) & np.isfinite(model.limits.effort)
+        self.limit = np.where(limited, model.limits.effort, np.finfo(float).max)
+        self.saturated: Mask = np.zeros(n, dtype=bool)
+        self.braking = False
+        self._state: RobotState | None = None  # the last that was answered
+
+    @property
+    def uses_effort(self) -> bool:
+        """Whether states need measured efforts."""
+        return False
+
+    @property
+    def needs_effort(self) -> bool:
+        """Whether states without them are refused."""
+        return False
 
     def drive_effort(self, rate: Array, effort: Array) -> Array:
         """Return what drives exert at rates (..., n) so that the bodies get an effort (..., n) [N m or N]."""

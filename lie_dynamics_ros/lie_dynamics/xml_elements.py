@@ -130,9 +130,8 @@ class ElementReader(ABC):
             self.__dict__.update({**before, "_open": [], "_passed": 0})
             for key in set(self.__dict__) - set(before):
                 del self.__dict__[key]
-            self._read_lenient(source)
-
-    def _read_lenient(self, source: str | bytes) -> None:
+        else:
+            return
         text = lenient(source)
         try:
             self._parse(text)

@@ -242,8 +242,8 @@ def mass_matrix_by_entries(tree: ScrewTree, q: ArrayLike) -> AnyArray:
     return np.asarray(M + np.diag(tree.armature))
 
 
-class ClosedForm:
-    """Inner products of carried screws at one configuration, and what the paper makes of them.
+class CarriedScrews:
+    """Screws of a tree carried along its paths at one configuration, their derivatives and inner products.
 
     Parameters
     ----------
@@ -308,6 +308,28 @@ class ClosedForm:
     def beyond(self, *nodes: int) -> list[int]:
         """Return the nodes whose paths hold all the given ones."""
         return [i for i in range(self.n) if all(k in self._paths[i] for k in nodes)]
+
+    def _moment(self, i: int) -> AnyArray:
+        """Return (m r, m), the mass and first moment of a body in its frame."""
+        J = self.tree.inertias[i]
+        return np.array([J[2, 4], J[0, 5], J[1, 3], J[3, 3]])
+
+    def _tables(self) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Return the carried screws [l, i], their first [l, k, i] and second derivatives [l, k, m, i]."""
+        n, kind = self.n, self._P[0].dtype if self.n else np.float64
+        F, dF, ddF = np.zeros((n, n, 6), kind), np.zeros((n, n, n, 6), kind), np.zeros((n, n, n, n, 6), kind)
+        for l, path in enumerate(self._paths):  # noqa: E741
+            for i in path:
+                F[l, i] = self.carried(l, i)
+                for k in path:
+                    dF[l, k, i] = self.derivative(l, i, k)
+                    for m in path:
+                        ddF[l, k, m, i] = self.second_derivative(l, i, k, m)
+        return F, dF, ddF
+
+
+class ClosedForm(CarriedScrews):
+    """What the paper makes of carried screws at one configuration; arguments and errors as `CarriedScrews`."""
 
     def mass_matrix(self) -> AnyArray:
         """Return M (n, n). (40)."""
@@ -378,24 +400,6 @@ class ClosedForm:
                 moved = self._P[i] @ se3.hat(self.carried(i, k)) @ self.tree.home[i] @ self._moment(i)
                 phi[k] -= self.tree.gravity @ moved[:3]
         return phi
-
-    def _moment(self, i: int) -> AnyArray:
-        """Return (m r, m), the mass and first moment of a body in its frame."""
-        J = self.tree.inertias[i]
-        return np.array([J[2, 4], J[0, 5], J[1, 3], J[3, 3]])
-
-    def _tables(self) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """Return the carried screws [l, i], their first [l, k, i] and second derivatives [l, k, m, i]."""
-        n, kind = self.n, self._P[0].dtype if self.n else np.float64
-        F, dF, ddF = np.zeros((n, n, 6), kind), np.zeros((n, n, n, 6), kind), np.zeros((n, n, n, n, 6), kind)
-        for l, path in enumerate(self._paths):  # noqa: E741
-            for i in path:
-                F[l, i] = self.carried(l, i)
-                for k in path:
-                    dF[l, k, i] = self.derivative(l, i, k)
-                    for m in path:
-                        ddF[l, k, m, i] = self.second_derivative(l, i, k, m)
-        return F, dF, ddF
 
 
 def bracket(x: AnyArray, y: AnyArray) -> AnyArray:

@@ -116,8 +116,7 @@ class PloenMatrices:
 
     def mass_matrix(self) -> AnyArray:
         """Return M = S^T G^T J G S. Ploen (24), (36)."""
-        GS = self.G @ self.S
-        return np.asarray(_t(GS) @ self.J @ GS + np.diag(self.armature))
+        return np.asarray(_sandwich(self.G @ self.S, self.J) + np.diag(self.armature))
 
     def connection_rate(self) -> AnyArray:
         """Return dG/dt = G ad_Sqd Gamma G. Ploen (27)."""
@@ -130,11 +129,11 @@ class PloenMatrices:
 
     def plain_coriolis(self) -> AnyArray:
         """Return C = S^T G^T (J G ad_Sqd Gamma + ad_V J) G S: right times qd, but dM/dt - 2 C not skew. Ploen (25)."""
-        return self._sandwich(self.J @ self.G @ self.ad_Sqd @ self.Gamma + self.ad_V @ self.J)
+        return _sandwich(self.G @ self.S, self.J @ self.G @ self.ad_Sqd @ self.Gamma + self.ad_V @ self.J)
 
     def skew_coriolis(self) -> AnyArray:
         """Return C = S^T G^T (J G ad_Sqd Gamma + Ct) G S, with dM/dt - 2 C skew. Ploen (37)."""
-        return self._sandwich(self.J @ self.G @ self.ad_Sqd @ self.Gamma + self.Ct)
+        return _sandwich(self.G @ self.S, self.J @ self.G @ self.ad_Sqd @ self.Gamma + self.Ct)
 
     def gravity_force(self) -> AnyArray:
         """Return S^T G^T J G P0 dV_0 with dV_0 = (0, -g). Ploen (26), (38)."""
@@ -147,11 +146,7 @@ class PloenMatrices:
         """
         GS = self.G @ self.S
         N = _t(GS) @ _t(self.Gamma) @ _t(self.ad_Sqd) @ _t(self.G) @ self.J @ GS
-        return np.asarray(N - _t(N) - 2.0 * self._sandwich(self.ad_V @ self.J))
-
-    def _sandwich(self, middle: AnyArray) -> AnyArray:
-        GS = self.G @ self.S
-        return np.asarray(_t(GS) @ middle @ GS)
+        return np.asarray(N - _t(N) - 2.0 * _sandwich(GS, self.ad_V @ self.J))
 
 
 def ploen_matrices(tree: ScrewTree, q: ArrayLike, qd: ArrayLike) -> PloenMatrices:
@@ -181,6 +176,10 @@ def ploen_matrices(tree: ScrewTree, q: ArrayLike, qd: ArrayLike) -> PloenMatrice
         Ct=block_diagonal([body_coriolis(J, V[..., b]) for J, b in zip(tree.inertias, blocks, strict=True)]),
         armature=tree.armature, gravity=tree.gravity,
     )  # fmt: skip
+
+
+def _sandwich(GS: AnyArray, middle: AnyArray) -> AnyArray:
+    return np.asarray(_t(GS) @ middle @ GS)
 
 
 def _t(matrix: AnyArray) -> AnyArray:

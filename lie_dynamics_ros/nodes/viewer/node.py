@@ -148,26 +148,77 @@ UNWATCHED_PERIOD = 1.0
 """Time between pictures while nobody looks [s]: who comes sees one at once."""
 
 
+class Inbox:
+    """Messages as they come: states wait for the next picture, and what is wrong with one is counted.
+
+    Attributes
+    ----------
+    open : bool
+        Whether messages are taken.
+    """
+
+    def __init__(self) -> None:
+        self.open = False
+        self._decode = StateDecoder().decode
+        self._waiting: dict[tuple[str, bytes], tuple[float, bytes]] = {}  # the last state of each publisher
+        self._drops: Counter[str] = Counter()
+        self._told, self._problem = 0, ""
+
+    def keep(self, source: str, data: bytes, publisher: bytes) -> None:
+        """Keep a state, which may come a thousand times a second, until a picture is drawn."""
+        if not self.open:
+            return
+        if len(self._waiting) >= MOST_COUNTED:
+            self._waiting.clear()
+        self._waiting[source, publisher] = perf_counter(), data
+
+    def close(self) -> None:
+        """Take no more messages, and forget those that wait."""
+        self.open = False
+        self._waiting.clear()
+
+    def accept(self, take: Callable[[], None]) -> None:
+        """Take a message; whatever is wrong with it is counted."""
+        try:
+            take()
+        except Exception as error:
+            self._drops[error.kind if isinstance(error, MessageError) else "unexpected error"] += 1
+            self._problem = reason_of(error)
+
+    def give_states(self, core: ViewerCore) -> None:
+        """Let a core have the states that wait."""
+        waiting, self._waiting = self._waiting, {}
+        for (source, _), (heard, data) in waiting.items():
+            self.accept(partial(_take_state, core, source, self._decode, data, heard))
+
+    def describe(self, report: Report) -> None:
+        """Fill in what was dropped, and why."""
+        for kind, count in sorted(self._drops.items()):
+            report.values[DROPPED + kind] = count
+        if self._problem:
+            report.values["last problem"] = self._problem
+        dropped, self._told = self._drops.total() - self._told, self._drops.total()
+        if dropped:
+            report.add(diagnostics.WARN, f"{dropped} messages dropped: {self._problem}")
+
+
 class ViewerNode(ManagedNode):
     """Everything in, nothing out but a page. Shows what there is, and waits for the rest."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._core: ViewerCore | None = None
         self._page: Page | None = None
-        self._decode = StateDecoder().decode
-        self._waiting: dict[tuple[str, bytes], tuple[float, bytes]] = {}  # the last state of each publisher
-        self._drops: Counter[str] = Counter()
-        self._told, self._problem, self._pictures = 0, "", 0
+        self._inbox, self._pictures = Inbox(), 0
         self._drawn = self._traced = -np.inf
         super().__init__("viewer", ViewerParameters, **kwargs)
-        self.source = DescriptionSource(self, self._build, self._use)
+        self.source = DescriptionSource(self, partial(_robot_of, self.get_logger()), self._use)
         self._ticker = Ticker(self)
         for source in EFFORT_SOURCES:
             topic = source if source == "joint_states" else f"{source}/joint_efforts"
-            subscribe(self, JointState, topic, partial(self._keep, source), qos.STREAM_INPUT)
-        subscribe(self, JointState, LOOPS, partial(self._keep, LOOPS), qos.STREAM_INPUT)
+            subscribe(self, JointState, topic, partial(self._inbox.keep, source), qos.STREAM_INPUT)
+        subscribe(self, JointState, LOOPS, partial(self._inbox.keep, LOOPS), qos.STREAM_INPUT)
         for node in CONTACTS:
-            self._hear(WrenchStamped, f"{node}/contact_wrench", self._take_wrench)
+            self._hear(WrenchStamped, f"{node}/contact_wrench", partial(_take_wrench, self))
         self._hear(Bool, "contact/touching", lambda core, m, now: core.take_touching(m.data, now))
         self._hear(PoseWithCovarianceStamped, "stewart_pose/pose", _take_pose)
         self._hear(DiagnosticArray, "stewart_pose/status", _take_status)
@@ -185,10 +236,7 @@ class ViewerNode(ManagedNode):
         """Apply what may change while pictures are drawn."""
         self.source.settings_changed(names)
         if self._core is not None:
-            self._core.options = self._options()
-
-    def _options(self) -> ViewOptions:
-        return ViewOptions.from_values(self.settings)
+            self._core.options = ViewOptions.from_values(self.settings)
 
     def can_configure(self) -> bool:
         """Return whether a robot that is known by now has been made; there need not be one."""
@@ -196,15 +244,11 @@ class ViewerNode(ManagedNode):
 
     def configure(self) -> None:
         """Read the platform, and the robot where it is known by now."""
-        self._core = ViewerCore(self._options(), load_legs(self.settings["platform"], self.get_logger()))
+        self._core = ViewerCore(
+            ViewOptions.from_values(self.settings), load_legs(self.settings["platform"], self.get_logger())
+        )
         if not self.source.missing:
             self.source.configure()
-
-    def _build(self, description: str, values: Mapping[str, Any]) -> Robot:
-        """Make a robot of URDF text, with its shapes; raises with the reason."""
-        model = load_model(description, {**values, **AS_DESCRIBED}, self.get_logger())
-        shapes, problems = shapes_of(description, model, MeshReader(locate))
-        return Robot(model.with_joint_prefix(values["joint_prefix"]), shapes, problems)
 
     def _use(self, robot: Robot) -> None:
         """Show this robot from now on."""
@@ -218,6 +262,7 @@ class ViewerNode(ManagedNode):
         settings = self.settings
         self._page = Page(settings["address"], settings["port"], np.array(settings["platform_position"]))
         self._drawn = self._traced = -np.inf
+        self._inbox.open = True
         self._ticker.start(1.0 / settings["rate"], self._draw)
         self.get_logger().info(f"the page is at {self._page.url}")
 
@@ -227,39 +272,18 @@ class ViewerNode(ManagedNode):
         if self._page is not None:
             page, self._page = self._page, None
             page.close()
-        self._waiting.clear()
+        self._inbox.close()
 
     def cleanup(self) -> None:
         """Let go of robot and platform."""
         self._core = None
 
-    # Messages. States may come a thousand times a second: they are read when a picture is drawn.
-
-    def _keep(self, source: str, data: bytes, publisher: bytes) -> None:
-        if self._page is None:
-            return
-        if len(self._waiting) >= MOST_COUNTED:
-            self._waiting.clear()
-        self._waiting[source, publisher] = perf_counter(), data
-
     def _hear(self, type_: type, topic: str, take: Callable[[ViewerCore, Any, float], None]) -> None:
         def receive(message: Any) -> None:
             if self._page is not None and self._core is not None:
-                self._accept(partial(take, self._core, message, perf_counter()))
+                self._inbox.accept(partial(take, self._core, message, perf_counter()))
 
         self.listen(type_, topic, receive, qos.EVENT_INPUT)
-
-    def _accept(self, take: Callable[[], None]) -> None:
-        """Take a message; whatever is wrong with it is counted."""
-        try:
-            take()
-        except Exception as error:
-            self._drops[error.kind if isinstance(error, MessageError) else "unexpected error"] += 1
-            self._problem = reason_of(error)
-
-    def _take_wrench(self, core: ViewerCore, message: WrenchStamped, now: float) -> None:
-        link = link_of(message.header.frame_id, self.settings["frame_prefix"])
-        core.take_force(link, wrench_to_array(message.wrench)[3:], now)
 
     # Pictures.
 
@@ -267,9 +291,7 @@ class ViewerNode(ManagedNode):
         core, page, now = self._core, self._page, perf_counter()
         if core is None or page is None:
             return
-        waiting, self._waiting = self._waiting, {}
-        for (source, _), (heard, data) in waiting.items():
-            self._accept(partial(_take_state, core, source, self._decode, data, heard))
+        self._inbox.give_states(core)
         picture = core.picture(now)
         page.remember(picture, now)
         if not page.watchers and now - self._drawn < UNWATCHED_PERIOD:
@@ -292,13 +314,19 @@ class ViewerNode(ManagedNode):
         values["watchers"] = 0 if page is None else page.watchers
         values["pictures per second"] = f"{self._pictures / period:.1f}"
         self._pictures = 0
-        for kind, count in sorted(self._drops.items()):
-            values[DROPPED + kind] = count
-        if self._problem:
-            values["last problem"] = self._problem
-        dropped, self._told = self._drops.total() - self._told, self._drops.total()
-        if dropped:
-            report.add(diagnostics.WARN, f"{dropped} messages dropped: {self._problem}")
+        self._inbox.describe(report)
+
+
+def _robot_of(logger: Any, description: str, values: Mapping[str, Any]) -> Robot:
+    """Make a robot of URDF text, with its shapes; raises with the reason."""
+    model = load_model(description, {**values, **AS_DESCRIBED}, logger)
+    shapes, problems = shapes_of(description, model, MeshReader(locate))
+    return Robot(model.with_joint_prefix(values["joint_prefix"]), shapes, problems)
+
+
+def _take_wrench(node: ViewerNode, core: ViewerCore, message: WrenchStamped, now: float) -> None:
+    link = link_of(message.header.frame_id, node.settings["frame_prefix"])
+    core.take_force(link, wrench_to_array(message.wrench)[3:], now)
 
 
 def _take_state(core: ViewerCore, source: str, decode: Callable[[bytes], Any], data: bytes, now: float) -> None:

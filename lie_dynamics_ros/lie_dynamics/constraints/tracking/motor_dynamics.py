@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -169,16 +169,12 @@ class _Place:
         self.batch: tuple[Array, _Maps] | None = None  # the last one
 
 
-class MotorDynamics:
-    """A closed mechanism as its motors feel it: M(y) y'' + h(y, y') = u, with y the positions of the motors.
+class MotorMotion:
+    """How a closed mechanism moves with its motors, at positions y: q' = T y', which keeps all loops closed.
 
-    With q' = T y', which keeps all loops closed, and T the unit matrix at the motors, what loops transmit does no work:
-    M = T^T M_tree T and h = T^T (h_tree + M_tree dT/dt y'), and friction and wrenches at other joints come along
-    (doc/closed_loops.md). Of several configurations for y, continuation selects one, from where the mechanism
-    `stands`: the end of the regular straight line in y from there, see `ClosedLoopTracker`.
-
-    Idle freedoms N, such as rods that spin between ball joints, move freely: T is the one with N^T M T = 0, which the
-    motors make where nothing else moves them.
+    Of several configurations for y, continuation selects one, from where the mechanism `stands`: the end of the regular
+    straight line in y from there, see `ClosedLoopTracker`. Idle freedoms N, such as rods that spin between ball joints,
+    move freely: T is the one with N^T M T = 0, which the motors make where nothing else moves them.
 
     Parameters
     ----------
@@ -204,6 +200,8 @@ class MotorDynamics:
     ----------
     tree : Model
     constraints : ConstraintSet
+    name, n_bodies, frames, frame, joint
+        As those of the tree.
     joint_names : tuple of str
         The motors.
     nv, nq : int
@@ -216,6 +214,13 @@ class MotorDynamics:
     Results for one y are found once and kept; they belong to one thread at a time. Batches (..., f) are found afresh,
     one row after another along straight lines, and may be requested in any thread.
     """
+
+    tree: Model
+    name: str
+    n_bodies: int
+    frames: Mapping[str, Frame]
+    frame: Callable[[str], Frame]
+    joint: Callable[[str], Joint]
 
     def __init__(
         self,
@@ -234,7 +239,8 @@ class MotorDynamics:
                 f"{len(setup.names)}: {', '.join(setup.names)}",
                 name="motors",
             )
-        self.tree, self.constraints, self.joint_names = model, constraints, setup.names
+        self.constraints, self.joint_names = constraints, setup.names
+        self._use(model)
         self.nv = self.nq = freedoms
         self.idle = tracker.idle
         self._places, self._positions = setup.places, setup.positions
@@ -243,65 +249,9 @@ class MotorDynamics:
         self.limits = JointLimits(**{name: getattr(model.limits, name)[at[name]] for name in _LIMITS})
         self._place = _Place(tracker, start)
 
-    # The tree's, as far as users of a `Model` ask for it.
-
-    @property
-    def name(self) -> str:
-        """That of the tree."""
-        return self.tree.name
-
-    @property
-    def gravity(self) -> Array:
-        """Of the tree (3,) [m/s^2]."""
-        return self.tree.gravity
-
-    def with_model(self, model: Model) -> MotorDynamics:
-        """Return the same mechanism, standing where this one does, with another inertia, losses or gravity."""
-        if model.joint_names != self.tree.joint_names:
-            raise InputError("model: the same tree is expected, got one with other joints", name="model")
-        other = copy.copy(self)
-        other.tree = model
-        return other
-
-    def with_gravity(self, gravity: ArrayLike) -> MotorDynamics:
-        """Return it under another gravity, see `Model.with_gravity`."""
-        return self.with_model(self.tree.with_gravity(gravity))
-
-    def with_payload(self, *args: Any, **options: Any) -> MotorDynamics:
-        """Return it with a payload, see `Model.with_payload`."""
-        return self.with_model(self.tree.with_payload(*args, **options))
-
-    def with_joint_terms(self, **options: bool) -> MotorDynamics:
-        """Return it with losses and armature, see `Model.with_joint_terms`."""
-        return self.with_model(self.tree.with_joint_terms(**options))
-
-    @property
-    def frames(self) -> Mapping[str, Frame]:
-        """That of the tree."""
-        return self.tree.frames
-
-    def frame(self, name: str) -> Frame:
-        """Return a body or frame of the tree."""
-        return self.tree.frame(name)
-
-    def joint(self, name: str) -> Joint:
-        """Return a joint of the tree."""
-        return self.tree.joint(name)
-
-    @property
-    def n_bodies(self) -> int:
-        """That of the tree."""
-        return self.tree.n_bodies
-
-    def difference(self, y0: ArrayLike, y1: ArrayLike) -> Array:
-        """Return y1 - y0 (..., f); InputError for other shapes, NaN and infinity."""
-        return np.asarray(as_real(y1, (self.nv,), "y1") - as_real(y0, (self.nv,), "y0"))
-
-    def neutral(self) -> Array:
-        """Return where the motors are (f,): positions from which no way leads through singular configurations."""
-        return np.array(self._place.q[self._positions])
-
-    # Configurations.
+    def _use(self, model: Model) -> None:
+        self.tree, self.name, self.n_bodies, self.frames = model, model.name, model.n_bodies, model.frames
+        self.frame, self.joint = model.frame, model.joint
 
     @property
     def q(self) -> Array:
@@ -383,8 +333,6 @@ class MotorDynamics:
             T -= N @ (np.swapaxes(N, -1, -2) @ M @ T / np.where(some, w, 1.0)[..., None])
         return _Maps(q, T, passive, count)
 
-    # Motion.
-
     def rates(self, y: ArrayLike, yd: ArrayLike) -> Array:
         """Return the rates of all coordinates (..., nv) from those of the motors (..., f)."""
         return _times(self._at(as_real(y, (self.nv,), "y")).T, as_real(yd, (self.nv,), "yd"))
@@ -401,12 +349,52 @@ class MotorDynamics:
             found[..., self._others] -= _solved(maps.passive, bias[..., None], maps.idle)[..., 0]
         return found
 
+
+class MotorDynamics(MotorMotion):
+    """A closed mechanism as its motors feel it: M(y) y'' + h(y, y') = u; arguments and errors as `MotorMotion`.
+
+    With q' = T y', which keeps all loops closed, and T the unit matrix at the motors, what loops transmit does no work:
+    M = T^T M_tree T and h = T^T (h_tree + M_tree dT/dt y'), and friction and wrenches at other joints come along
+    (doc/closed_loops.md). Its functions have the names of those for a `Model`.
+    """
+
+    @property
+    def gravity(self) -> Array:
+        """Of the tree (3,) [m/s^2]."""
+        return self.tree.gravity
+
+    def with_model(self, model: Model) -> MotorDynamics:
+        """Return the same mechanism, standing where this one does, with another inertia, losses or gravity."""
+        if model.joint_names != self.tree.joint_names:
+            raise InputError("model: the same tree is expected, got one with other joints", name="model")
+        other = copy.copy(self)
+        other._use(model)
+        return other
+
+    def with_gravity(self, gravity: ArrayLike) -> MotorDynamics:
+        """Return it under another gravity, see `Model.with_gravity`."""
+        return self.with_model(self.tree.with_gravity(gravity))
+
+    def with_payload(self, *args: Any, **options: Any) -> MotorDynamics:
+        """Return it with a payload, see `Model.with_payload`."""
+        return self.with_model(self.tree.with_payload(*args, **options))
+
+    def with_joint_terms(self, **options: bool) -> MotorDynamics:
+        """Return it with losses and armature, see `Model.with_joint_terms`."""
+        return self.with_model(self.tree.with_joint_terms(**options))
+
+    def difference(self, y0: ArrayLike, y1: ArrayLike) -> Array:
+        """Return y1 - y0 (..., f); InputError for other shapes, NaN and infinity."""
+        return np.asarray(as_real(y1, (self.nv,), "y1") - as_real(y0, (self.nv,), "y0"))
+
+    def neutral(self) -> Array:
+        """Return where the motors are (f,): positions from which no way leads through singular configurations."""
+        return np.array(self._place.q[self._positions])
+
     def jacobian(self, y: ArrayLike, frame: str, axes: FrameKind = "body") -> Array:
         """Return the Jacobian (..., 6, f) of a body or frame with respect to the motors; axes as in `jacobian`."""
         maps = self._at(as_real(y, (self.nv,), "y"))
         return np.asarray(jacobian(self.tree, maps.q, frame, axes) @ maps.T)
-
-    # Dynamics, as the functions of these names for a `Model`.
 
     def mass_matrix(self, y: ArrayLike) -> Array:
         """Return T^T M T (..., f, f) [kg m^2, kg m, kg]."""

@@ -135,8 +135,8 @@ class TrackedMotion:
         return self._rows[:, tk.RADIUS].copy()
 
 
-class TrackedState:
-    """One tracked configuration; what costs time is computed when it is requested."""
+class TrackedConfiguration:
+    """A tracked configuration, and what follows from it for a mechanism; found when it is requested."""
 
     __slots__ = ("_known", "_row", "_setup")
 
@@ -149,58 +149,12 @@ class TrackedState:
         """Configuration (nq,); the last good one where `valid` is False."""
         return self._row[tk.RESULT : -len(self._setup.names)]
 
-    @property
-    def measured(self) -> Array:
-        """The sample (k,)."""
-        return self._row[-len(self._setup.names) :]
-
-    @property
-    def status(self) -> TrackingStatus:
-        """Outcome of the sample."""
-        return TrackingStatus(int(self._row[tk.STATUS]))
-
-    @property
-    def valid(self) -> bool:
-        """Whether `q` belongs to the sample."""
-        return self.continued
-
-    @property
-    def continued(self) -> bool:
-        """Whether `q` is the end of the regular straight line in the measured joints from the last good sample."""
-        return bool(self._row[tk.CONTINUED] > 0.0)
-
-    @property
-    def certified(self) -> bool:
-        """Whether no other configuration with these joints was within reach since the last certified or given one.
-
-        At ``max_speed``, whatever the path; False without this bound.
-        """
-        return bool(self._row[tk.CERTIFIED] > 0.0)
-
-    @property
-    def steps(self) -> int:
-        """Steps that were tried; 1 unless the joints jumped."""
-        return int(self._row[tk.STEPS])
-
-    @property
-    def regular_for(self) -> float:
-        """Time [s] during which no singular configuration can be reached at ``max_speed``, whatever the motion.
-
-        Proven, and short of the truth; without ``max_speed`` for rates of 1 rad/s and 1 m/s. Zero where not `valid`.
-        """
-        return float(self._row[tk.RADIUS])
-
     def _motion(self) -> tuple[ClosedMotion, Array]:
         if self._known is None:
             setup = self._setup
             motion = ClosedMotion(setup.model, setup.constraints, self.q)
             self._known = motion, motion.gain(setup.places, setup.noise)
         return self._known
-
-    @property
-    def idle(self) -> tuple[IdleFreedom, ...]:
-        """Freedoms that the measured joints leave: `q`, rates and accelerations are those with these held."""
-        return self._setup.idle
 
     def told(self, name: str) -> bool:
         """Whether the measured joints determine a joint's position, or the pose of a body or frame, here."""
@@ -222,11 +176,6 @@ class TrackedState:
     def amplification(self) -> float:
         """Largest rate of all coordinates for measured joints at a rate of 1, as norms; grows at singularities."""
         return float(np.linalg.norm(self._motion()[1], 2))
-
-    @property
-    def sensor_residuals(self) -> Array:
-        """Sample less `q` (k,) [rad, m]; zero where sensors are not redundant."""
-        return self.measured - self.q[self._setup.positions]
 
     def rates(self, measured: ArrayLike) -> Array:
         """Return the rates of all coordinates (..., nv) from those of the measured joints (..., k).
@@ -281,6 +230,63 @@ class TrackedState:
         """Return the covariance (6, 6) of a pose: small rotation about the world's axes, then displacement."""
         J = jacobian(self._setup.model, self.q, frame, "aligned")
         return np.asarray(J @ self.covariance @ J.T)
+
+
+class TrackedState(TrackedConfiguration):
+    """One tracked configuration, with what became of its sample."""
+
+    __slots__ = ()
+
+    @property
+    def measured(self) -> Array:
+        """The sample (k,)."""
+        return self._row[-len(self._setup.names) :]
+
+    @property
+    def status(self) -> TrackingStatus:
+        """Outcome of the sample."""
+        return TrackingStatus(int(self._row[tk.STATUS]))
+
+    @property
+    def valid(self) -> bool:
+        """Whether `q` belongs to the sample."""
+        return self.continued
+
+    @property
+    def continued(self) -> bool:
+        """Whether `q` is the end of the regular straight line in the measured joints from the last good sample."""
+        return bool(self._row[tk.CONTINUED] > 0.0)
+
+    @property
+    def certified(self) -> bool:
+        """Whether no other configuration with these joints was within reach since the last certified or given one.
+
+        At ``max_speed``, whatever the path; False without this bound.
+        """
+        return bool(self._row[tk.CERTIFIED] > 0.0)
+
+    @property
+    def steps(self) -> int:
+        """Steps that were tried; 1 unless the joints jumped."""
+        return int(self._row[tk.STEPS])
+
+    @property
+    def regular_for(self) -> float:
+        """Time [s] during which no singular configuration can be reached at ``max_speed``, whatever the motion.
+
+        Proven, and short of the truth; without ``max_speed`` for rates of 1 rad/s and 1 m/s. Zero where not `valid`.
+        """
+        return float(self._row[tk.RADIUS])
+
+    @property
+    def idle(self) -> tuple[IdleFreedom, ...]:
+        """Freedoms that the measured joints leave: `q`, rates and accelerations are those with these held."""
+        return self._setup.idle
+
+    @property
+    def sensor_residuals(self) -> Array:
+        """Sample less `q` (k,) [rad, m]; zero where sensors are not redundant."""
+        return self.measured - self.q[self._setup.positions]
 
     @property
     def message(self) -> str:

@@ -35,6 +35,38 @@ from .parameters import Change, Parameter
 # From parameters to seeds: the table that the kernel of sensitivities reads (`kernels.derivatives.seeds`).
 
 
+def _joint(model: Model, where: Any) -> Joint:
+    joints = model.joints
+    if isinstance(where, (int, np.integer)):
+        if not 0 <= where < len(joints):
+            raise InputError(f"no joint {where}: 0 to {len(joints) - 1} are expected", value=where)
+        return joints[where]
+    return model.joint(where)
+
+
+def _coordinate(model: Model, change: Change) -> int:
+    where, part = change.where, change.part
+    if isinstance(where, str):
+        joint = model.joint(where)
+        if isinstance(part, str) or not 0 <= part < joint.type.nv:
+            raise InputError(
+                f"joint {where!r} has {joint.type.nv} coordinates, not one of number {part!r}", name=where
+            )
+        return int(joint.v_slice.start) + part
+    if where is None or not 0 <= where < model.nv:
+        raise InputError(f"{change.what}: a coordinate from 0 to {model.nv - 1} is expected, got {where!r}")
+    return int(where)
+
+
+def _parent(model: Model, row: int) -> int:
+    return int(model.rows[row, layout.PARENT])
+
+
+def _turn(model: Model, row: int) -> AnyArray:
+    """Rotation of the body frame seen from the kernel frame of a row that carries a body."""
+    return model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
+
+
 class Seeding:
     """Changes by a list of parameters, collected entry by entry.
 
@@ -79,39 +111,9 @@ class Seeding:
         self.table = np.array(self._entries).reshape(-1, seeds.SIZE)
         self.starts = np.array(starts, np.int64)
 
-    # -- where -----------------------------------------------------------------------------------------------------
-
-    def _joint(self, where: Any) -> Joint:
-        joints = self.model.joints
-        if isinstance(where, (int, np.integer)):
-            if not 0 <= where < len(joints):
-                raise InputError(f"no joint {where}: 0 to {len(joints) - 1} are expected", value=where)
-            return joints[where]
-        return self.model.joint(where)
-
-    def _coordinate(self, change: Change) -> int:
-        where, part = change.where, change.part
-        if isinstance(where, str):
-            joint = self.model.joint(where)
-            if isinstance(part, str) or not 0 <= part < joint.type.nv:
-                raise InputError(
-                    f"joint {where!r} has {joint.type.nv} coordinates, not one of number {part!r}", name=where
-                )
-            return int(joint.v_slice.start) + part
-        if where is None or not 0 <= where < self.model.nv:
-            raise InputError(f"{change.what}: a coordinate from 0 to {self.model.nv - 1} is expected, got {where!r}")
-        return int(where)
-
     def _rows_of(self, joint: Joint) -> tuple[int, int]:
         first = self._first[joint.index]
         return first, first + joint.type.nv - 1
-
-    def _parent(self, row: int) -> int:
-        return int(self.model.rows[row, layout.PARENT])
-
-    def _turn(self, row: int) -> AnyArray:
-        """Rotation of the body frame seen from the kernel frame of a row that carries a body."""
-        return self.model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
 
     # -- entries ---------------------------------------------------------------------------------------------------
 
@@ -134,7 +136,7 @@ class Seeding:
         if what in ("q", "qd", "qdd", "tau"):
             self._tangent(number, change)
         elif what in ("armature", "damping", "friction"):
-            self.direct.append((number, what, self._coordinate(change), change.data))
+            self.direct.append((number, what, _coordinate(self.model, change), change.data))
         elif what == "gravity":
             self._put(seeds.GRAVITY, 0, change.data)
         elif what in ("inertia", "wrench"):
@@ -155,7 +157,7 @@ class Seeding:
             direction = data
         else:
             direction = np.zeros((*data.shape, model.nv), data.dtype)
-            direction[..., self._coordinate(change)] = data
+            direction[..., _coordinate(self.model, change)] = data
         if self._given is not None and change.what == "qdd":
             direction = np.where(self._given, direction, 0.0)
         self.direct.append((number, change.what, None, direction))
@@ -169,7 +171,7 @@ class Seeding:
             begin = int(model.rows[row, layout.FIRST])
             top = row if joint.type.steps else last
             at = begin if change.what == "q" else row
-            self._put(what, at, weight, source=row, base=self._parent(begin), top=top)
+            self._put(what, at, weight, source=row, base=_parent(self.model, begin), top=top)
             if joint.type.custom is not None and change.what != "qdd":
                 self._user_joint(joint, row - first, weight, change.what)
 
@@ -189,15 +191,15 @@ class Seeding:
             raise InputError(
                 f"joint {joint.name!r}: {joint.type.nv} columns are expected, got {columns.shape}", name=joint.name
             )
-        turned = _turned(self._turn(last), np.swapaxes(columns, -1, -2))
+        turned = _turned(_turn(self.model, last), np.swapaxes(columns, -1, -2))
         for k in range(joint.type.nv):
-            self._put(what, first + k, turned[..., k, :], base=self._parent(first), top=last)
+            self._put(what, first + k, turned[..., k, :], base=_parent(self.model, first), top=last)
 
     def _body(self, change: Change) -> None:
         """Add a change of a body's inertia or of the wrench on it, given in its frame or one fixed to it."""
         frame = self.model.moving_frame(change.where)  # type: ignore[arg-type]
         row, data = self.model.body_rows[frame.body], change.data
-        turn, placed = self._turn(row), not np.array_equal(frame.placement, np.eye(4))
+        turn, placed = _turn(self.model, row), not np.array_equal(frame.placement, np.eye(4))
         if change.what == "inertia":
             if placed:
                 Ad = se3.Ad(se3.inverse(frame.placement))
@@ -222,7 +224,7 @@ class Seeding:
 
     def _axis(self, change: Change) -> None:
         """Add a turn of an axis about the joint's origin, or a change of its pitch."""
-        joint, step = self._joint(change.where), change.part
+        joint, step = _joint(self.model, change.where), change.part
         if isinstance(step, str) or not 0 <= step < len(joint.type.steps):
             raise InputError(
                 f"joint {joint.name!r} is {joint.kind} with {len(joint.type.steps)} axes: there is no axis {step!r}",
@@ -230,7 +232,7 @@ class Seeding:
                 value=step,
             )
         row = self._rows_of(joint)[0] + step
-        base = self._parent(row)
+        base = _parent(self.model, row)
         if change.what == "pitch":
             self._put(seeds.PITCH, row, change.data[..., None], base=base, top=row)
             return
@@ -242,11 +244,11 @@ class Seeding:
 
     def _motion(self, change: Change) -> None:
         """Add a displacement of a joint, or a change of its S or dS/dt."""
-        joint = self._joint(change.where)
+        joint = _joint(self.model, change.where)
         first, last = self._rows_of(joint)
-        base = self._parent(first)
+        base = _parent(self.model, first)
         if change.what == "transform":
-            self._put(seeds.BODY_TWIST, first, _turned(self._turn(last), change.data), base=base, top=last)
+            self._put(seeds.BODY_TWIST, first, _turned(_turn(self.model, last), change.data), base=base, top=last)
         elif change.what == "placement":
             twist = change.data
             if change.part == "parent":
@@ -261,8 +263,8 @@ class Seeding:
     def _placement(self, joint: Joint) -> AnyArray:
         """Return T_parent_joint (4, 4) between body frames."""
         first = self._rows_of(joint)[0]
-        row, parent = self.model.rows[first], self._parent(first)
-        back = np.eye(3) if parent == 0 else self._turn(parent).T
+        row, parent = self.model.rows[first], _parent(self.model, first)
+        back = np.eye(3) if parent == 0 else _turn(self.model, parent).T
         turn = rotation_from_z(joint.type.steps[0].axis).T if joint.type.steps else np.eye(3)
         T = np.eye(4)
         T[:3, :3] = back @ row[layout.PLACEMENT : layout.PLACEMENT + 9].reshape(3, 3) @ turn

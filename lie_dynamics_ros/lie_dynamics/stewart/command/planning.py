@@ -196,7 +196,7 @@ def first_fault(found: PathSamples, path: PosePath) -> PathFault | None:
     """
     limits, begin = found.limits, float(path.knots[0])
     stroke, low, high = limits.stroke, *_extremes(found)
-    base, platform = limits.joint_angles(found.pose)
+    base, platform = limits.joint_angles(found.points.pose)
     held = found.forces[..., 2]
     crossed = np.concatenate([[False], np.sign(found.determinant[1:]) != np.sign(found.determinant[:-1])])
     condition = np.where(crossed, np.inf, found.condition)

@@ -172,11 +172,6 @@ class PathSamples:
         return PathPoints.of(self.table)
 
     @property
-    def pose(self) -> Array:
-        """Poses (k, 4, 4) of the platform."""
-        return self.points.pose
-
-    @property
     def lengths(self) -> Array:
         """Lengths of the legs (k, 6) [m]."""
         return self.table[:, leg_samples.LENGTHS : leg_samples.SLOPE]
@@ -216,7 +211,7 @@ class PathSamples:
         if not near.any():
             return bound
         found = bound.copy()
-        found[near] = self.limits.platform.condition_number(self.pose[near])
+        found[near] = self.limits.platform.condition_number(self.points.pose[near])
         return found
 
     def largest_square(self) -> Array:
