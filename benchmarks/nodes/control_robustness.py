@@ -296,12 +296,17 @@ def impedance(name: str, axis: int, seed: int) -> dict[str, Any]:
         if values[-1] > NONSINGULAR * values[0]:
             break
     loop = begin(name, what, q, mode="impedance", tool_frame=model.body_names[-1])
-    controller, arm = loop.controller, loop.arm
+    arm, tool = loop.arm, loop.controller._core.tool
+
+    def told() -> float:
+        return float(tool.shares[axis])  # as on ~/diagnostics
+
     room = 0.5 * limit - np.abs(gravity_force(model, q))
     most = float((np.maximum(room, 0.0) / np.maximum(np.abs(J[axis]), 1e-9)).min())
     turning = axis < 3
-    stiffness = 30.0 if turning else 400.0
-    most = min(most, stiffness * (0.3 if turning else 0.08))
+    loop.run(0.1)
+    stiffness, reach = (30.0, 0.3) if turning else (400.0, 0.08)
+    most = min(most, stiffness * told() * reach)
     place = arm.data.xpos[arm.tool].copy(), arm.data.xmat[arm.tool].reshape(3, 3).copy()
     steps = 60
     for k in range(1, steps + 1):
@@ -313,7 +318,7 @@ def impedance(name: str, axis: int, seed: int) -> dict[str, Any]:
         if found.stopped:
             break
     found = loop.run(1.0)
-    part = float(controller.stiffness_share)
+    part = told()
     moved = arm.data.xpos[arm.tool] - place[0]
     turned = Rotation.from_matrix(arm.data.xmat[arm.tool].reshape(3, 3) @ place[1].T).as_rotvec()
     given = float((turned if turning else moved)[axis % 3])

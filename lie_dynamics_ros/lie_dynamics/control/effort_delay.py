@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
-from ..errors import LieDynamicsError
 from .kernels.signals import within
-from .robots import Robot, forward_dynamics
 
-JUMP = 5.0
-"""Changes of an acceleration from one state to the next that count, whatever the noise [rad/s^2, m/s^2]."""
 LITTLE = 0.1
-"""Those that are used until the delay is known well, which count where there is little noise."""
+"""Changes of an acceleration between two states that count, by their squares over the noise [rad/s^2, m/s^2]."""
 DOUBT = 25.0
 """Weight of the prior delay, the middle of the possible range, before noise is known: 12 times the variance of the
 acceleration error [rad^2/s^4, m^2/s^4], as delays are spread over a period."""
@@ -25,22 +20,10 @@ PRIOR = 0.25
 """Weight of the noise that is assumed before any is known [states]."""
 MEMORY = 30.0
 """Most states over which noise is averaged."""
-KNOWN = 20.0
-"""Weight of the measurements over that of the prior delay from which on the delay is known well."""
 FADING = 0.9
 """Factor by which earlier jumps lose weight with each further one."""
 BEYOND = 0.5
 """Largest delay of a jump beyond the period in which it lies; a longer one was a blow [periods]."""
-LONGEST = 8
-"""Longest delay that is reported [periods]."""
-
-
-class _State(NamedTuple):
-    stamp: int
-    q: Array
-    qd: Array
-    effort: Array
-    commanded: Array
 
 
 @dataclass(slots=True)
@@ -50,7 +33,7 @@ class DelayEvidence:
     Attributes
     ----------
     seen, sure : float
-        The sums of z.y and z.x.
+        The sums of z.y and z.x [rad^2/s^4, m^2/s^4].
     doubt, count : float
         12 times the variance of the acceleration error, and from how many states [rad^2/s^4, m^2/s^4].
     """
@@ -64,11 +47,12 @@ class DelayEvidence:
 class EffortDelay:
     """Delay of the efforts, by least squares over jumps of the acceleration commanded; see doc/control.md.
 
-    Between two states h apart the effort of the one before acts for D, then that of the first. So the accelerations by
-    M^-1 of the latter exceed those measured by D x, x = M^-1 (change of effort) / h. Of both the mean of the intervals
-    beside is taken off, by which errors of the model that change slowly vanish, and both are multiplied by the jump,
-    free of noise: D = sum z.y / sum z.x. The residual of the former gives the noise, and so how much
-    that is beside what was known before.
+    Between two states the effort of the one before acts for a part D of the time, then that of the first. So the
+    acceleration commanded at the first exceeds the measured one by D x, x by how much it exceeds that of the one
+    before. Of both the mean of the intervals beside is taken off, by which what errors of the model and feedback add
+    slowly vanishes, and both are multiplied by the jump z, free of noise: D = sum z.y / sum z.x. The residual of the
+    former gives the noise, and so how much that is beside what was known before. Where the model is off by a part of
+    the acceleration, the result is as much nearer to the middle.
 
     Parameters
     ----------
@@ -77,82 +61,50 @@ class EffortDelay:
     """
 
     def __init__(self, n: int) -> None:
-        self._states: deque[_State] = deque(maxlen=5 + LONGEST)
-        self._usual, self._little = np.full(n, JUMP), np.full(n, LITTLE)
-        self._whole, self._evidence = 0, DelayEvidence()
+        self._states: deque[tuple[int, Array, Array]] = deque(maxlen=5)
+        self._little, self._evidence = np.full(n, LITTLE), DelayEvidence()
 
     def forget(self) -> None:
         """Forget all: states that come after a gap may be those of another driver."""
         self._states.clear()
         self._evidence = DelayEvidence()
 
-    def note(self, model: Robot, stamp: int, q: Array, qd: Array, effort: Array, commanded: Array) -> bool:
-        """Take in a state of a time [ns], its answer, and the acceleration commanded; return whether that says more.
+    def note(self, stamp: int, qd: Array, commanded: Array) -> bool:
+        """Take in a time [ns], the velocity (n,), and the acceleration commanded (n,); return whether that says more.
 
-        Parameters
-        ----------
-        model : Model or MotorDynamics
-            One coordinate a joint.
-        stamp : int
-        q, qd, effort, commanded : ndarray, shape (n,)
-            The effort is not copied.
+        Not where efforts are other than commanded, as at their limits.
         """
         states, known = self._states, self._evidence
-        states.append(_State(stamp, q.copy(), qd.copy(), effort, commanded.copy()))
-        if len(states) < 5 + self._whole:
+        states.append((stamp, qd.copy(), commanded.copy()))
+        if len(states) < 5 or within(states[2][2] - states[1][2], self._little) == 1:
             return False
-        jump = states[-3 - self._whole].commanded - states[-4 - self._whole].commanded
-        h = (states[-2].stamp - states[-3].stamp) * 1e-9
-        if within(jump, self._usual if self.known(h) else self._little) == 1:
-            return False
-        try:
-            before, here, after = (self._difference(model, k) for k in (-4, -3, -2))
-        except LieDynamicsError:  # massless links where axes line up, numbers that are too large
-            return False
-        lacking, slope = (here[i] - 0.5 * (before[i] + after[i]) for i in (0, 1))
-        with np.errstate(over="ignore", invalid="ignore"):
-            seen, sure = float(jump @ lacking), float(jump @ slope)
+        times, velocity, wanted = (np.array(x) for x in zip(*states, strict=True))
+        change = np.diff(wanted[:4], axis=0)
+        with np.errstate(all="ignore"):
+            lack = wanted[1:4] - np.diff(velocity[1:], axis=0) / (1e-9 * np.diff(times[1:]))[:, None]
+            lacking, slope = (x[1] - 0.5 * (x[0] + x[2]) for x in (lack, change))
+            seen, sure = float(change[1] @ lacking), float(change[1] @ slope)
             if sure < 0.0:  # as where a jump follows a larger one
                 seen, sure = -seen, -sure
-            own = min(max(seen / sure, 0.0), h) if sure else 0.0
-            left = lacking - own * slope
-            noise = float(left @ left)
+            own = min(max(seen / sure, 0.0), 1.0) if sure else 0.0
+            noise = float(np.square(lacking - own * slope).sum())
         if not (math.isfinite(sure) and math.isfinite(noise)):
             return False
-        if len(jump) > 1:  # of which one was spent on a delay of its own
-            known.doubt += (12.0 * noise / (len(jump) - 1) - known.doubt) / (known.count + 1.0)
+        if len(lacking) > 1:  # of which one was spent on a delay of its own
+            known.doubt += (12.0 * noise / (len(lacking) - 1) - known.doubt) / (known.count + 1.0)
             known.count = min(known.count + 1.0, MEMORY)
-        if not -BEYOND * h * sure <= seen <= (1.0 + BEYOND) * h * sure:
+        if not -BEYOND * sure <= seen <= (1.0 + BEYOND) * sure:
             return False
-        fading = 1.0 - (1.0 - FADING) * min(1.0, h * sure / DOUBT)
+        fading = 1.0 - (1.0 - FADING) * min(1.0, sure / DOUBT)
         known.seen, known.sure = fading * known.seen + seen, fading * known.sure + sure
         return True
 
-    def _difference(self, model: Robot, k: int) -> tuple[Array, Array]:
-        """Return by what the efforts exceed the motion from the k-th state to the next, and what that is a second."""
-        states, late = self._states, k - self._whole
-        first, second = states[k], states[k + 1]
-        h = (second.stamp - first.stamp) * 1e-9
-        q, qd = 0.5 * (first.q + second.q), 0.5 * (first.qd + second.qd)
-        by_new, by_old = (forward_dynamics(model, q, qd, states[i].effort) for i in (late, late - 1))
-        return by_new - (second.qd - first.qd) / h, (by_new - by_old) / h
-
-    def known(self, period: float) -> bool:
-        """Return whether what was seen counts much more than what was known before, with a period [s]."""
-        return period * self._evidence.sure > KNOWN * self._evidence.doubt
-
-    def between(self, least: float, most: float, period: float) -> float:
+    def between(self, least: float, most: float) -> float:
         """Return the delay, from `least` to `most` [periods], with which it agrees best; their middle until it is seen.
 
-        So it stays where they are more than a period apart, or beyond `LONGEST`.
+        So it stays where the delay may be longer than a period.
         """
-        whole, middle, known = math.floor(least), 0.5 * (least + most), self._evidence
-        if most > whole + 1 or whole > LONGEST:
+        middle, known = 0.5 * (least + most), self._evidence
+        if most > 1.0 or not known.sure > 0.0:
             return middle
-        if whole != self._whole:
-            self._whole, known.seen, known.sure = whole, 0.0, 0.0
-        doubt = known.doubt / period
-        if not known.sure > 0.0:
-            return middle
-        found = (known.seen + doubt * (middle - whole) * period) / (known.sure + doubt) / period
-        return min(max(whole + found, least), most)
+        return min(max((known.seen + known.doubt * middle) / (known.sure + known.doubt), least), most)

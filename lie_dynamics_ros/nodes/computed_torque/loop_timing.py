@@ -67,7 +67,7 @@ class LoopTiming:
     def find_lead(self, options: ComputedTorqueOptions, gains: Gains) -> int:
         """Find for when to command: half a period, as efforts are held, after they begin to act; return the change."""
         before, least = self.lead, self._least_delay(options, gains)
-        self.lead = round(1e9 * gains.usual * (0.5 + self.effort_delay.between(least, gains.delay, gains.usual)))
+        self.lead = round(1e9 * gains.usual * (0.5 + self.effort_delay.between(least, gains.delay)))
         return self.lead - before
 
     def _least_delay(self, options: ComputedTorqueOptions, gains: Gains) -> float:

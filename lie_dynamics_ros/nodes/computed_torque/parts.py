@@ -20,7 +20,7 @@ from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInert
 from ...lie_dynamics.control import ComputedTorquePID, SoftLimits
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
-from ...lie_dynamics.control.robots import Robot, forward_dynamics, gravity_force
+from ...lie_dynamics.control.robots import Robot, gravity_force
 from .answer import ControllerAnswer
 from .drive_estimate import DriveEstimate
 from .efforts import EffortLimiter
@@ -416,8 +416,6 @@ def _warm_up(parts: ControllerParts) -> None:
     rest = StopMotion((q, zero, zero), zero, zero, q, zero, zero, zero, zero, False, None, [], laws.gains.stop)
     laws.stopping(q, zero, rest)
     gravity_force(dynamics, q)
-    with suppress(LieDynamicsError):  # massless links where axes line up
-        forward_dynamics(dynamics, q, zero, zero)  # by which the delay of efforts is found
     effort_of_wrenches(dynamics, q, np.zeros((robot.model.n_bodies, 6)))
     within(zero, robot.limit)
     laws.pid.reset()

@@ -72,7 +72,7 @@ class AnswerReview:
         if not timing.filter_time:  # positions do not show so fast how momentum changes
             if answer.mode == "adaptive":
                 self._learn_load(answer)
-            if timing.effort_delay.note(p.dynamics, stamp, q, qd, total, answer.ahead.acceleration):
+            if phase not in UNTIL_HOLD and timing.effort_delay.note(stamp, qd, answer.ahead.acceleration):
                 change = timing.find_lead(p.options, p.laws.gains)
                 if phase == FOLLOWING:
                     p.clock.put_back(_late(answer, p.robot.speed, change))
