@@ -162,49 +162,8 @@ def _stand(memory: Array, setup: Setup, q: Array) -> None:
     memory[tk.MEMORY :] = np.concatenate([q, q[setup.positions], q])
 
 
-class ClosedLoopTracker:
-    """Follows the configuration of a closed mechanism through measured joints.
-
-    Each `update` follows the straight line in the measured joints from the last good sample to the new one, in steps
-    that are proven to stay regular: the configuration is then ``continued``. With ``max_speed`` it is also
-    ``certified`` when no other configuration with these joints was within reach at these rates since the last
-    certified one, whatever the path; otherwise the status is AMBIGUOUS (doc/closed_loop_tracking.md). When a sample
-    cannot be used the result gives the reason, its ``valid`` is False and its ``q`` is the last good one; tracking goes
-    on from it. After OUT_OF_REACH, or positions that cannot be, a sensor, time or ``max_speed`` was wrong, it is not
-    known which: nothing is certified until `reset` gets a known configuration.
-
-    Parameters
-    ----------
-    model : Model
-        The tree that is left when the loops are cut, without user-defined joints.
-    constraints : ConstraintSet
-        Loops and couplings.
-    q : array-like, shape (nq,)
-        The configuration that the mechanism is known to be in, closed to 1e-8: see `assemble`.
-    measured : sequence of str
-        Joints of one coordinate whose positions are known: any that determine the rest. Where there are more than
-        freedoms the best fit is found, weighted by `sensor_noise`.
-    max_speed : mapping or array-like, optional
-        Largest rate of each joint [rad/s, m/s], of free ones (m/s, rad/s): by names, or as (nv,). Left out: unknown,
-        and nothing is ever certified.
-    sensor_error : float or array-like, shape (k,)
-        Largest errors of the measured joints that what is certified allows for.
-    sensor_noise : float or array-like, shape (k,)
-        Their standard deviations, above zero.
-    max_steps : int
-        Proven steps that one update may take.
-    idle : sequence of str
-        Joints that the measured ones need not determine. Spins of rods between ball joints are found without.
-
-    Raises
-    ------
-    InputError
-        For joints that do not determine the rest, anywhere or at `q`; for open loops, and arguments that make no sense.
-    SingularityError
-        Where `q` is singular for these sensors.
-
-    A tracker keeps the last configuration, so it belongs to one thread at a time.
-    """
+class HoldingTracker:
+    """What a tracker of a closed mechanism remembers, and how it holds the freedoms that its sensors leave."""
 
     def __init__(
         self,
@@ -283,8 +242,91 @@ class ClosedLoopTracker:
     def _run(self, positions: Array, times: Array, out: Array) -> None:
         self._track(*self._hold.tables, self._settings, self._memory, positions, times, self._space, out)
 
+    def _again(self, out: Array, y: Array) -> None:
+        """Try a sample again where what holds idle freedoms may be singular, not the mechanism: hold them anew."""
+        first, count = tk.MEMORY + self.setup.model.nq, len(self.setup.names)
+        memory = self._memory
+        for k in range(_HOLDS):
+            covered, old = out[tk.COVERED], memory[first : first + count]
+            failed = out[tk.STATUS] in _HELD_BADLY if k == 0 else out[tk.STATUS] == SINGULAR
+            if not failed or (covered == 0.0 and np.array_equal(self._hold.at, self.q)):
+                return
+            if covered > 0.0:  # most of the way that was proven
+                trial, settings, there = memory.copy(), self._settings.copy(), np.empty(self._width)
+                settings[tk.BOUNDED] = 0.0
+                middle = old + 0.9 * covered * (y - old)
+                self._track(*self._hold.tables, settings, trial, middle, _NO_TIMES, self._space, there)
+                if not there[tk.CONTINUED]:
+                    return
+                memory[tk.MEMORY : first + count] = trial[tk.MEMORY : first + count]
+            try:
+                self._take(self._holding(self.q))
+            except (InputError, SingularityError):
+                return
+            if self._bounded:  # the last certified configuration, in a turn that is held now
+                setup = self.setup
+                turned = assemble(setup.model, setup.constraints, memory[first + count :], held=list(setup.names))
+                if turned.converged:
+                    memory[first + count :] = turned.q
+            self._run(y, np.zeros(len(self._time)), out)
+
+    def _latch(self, rows: Array) -> None:
+        """Certify nothing from the first sample on that contradicts what certificates rest on."""
+        if self._bounded:
+            self._refuted = uncertify(rows, tk.STATUS, tk.CERTIFIED, self._refuted)
+
+    @property
+    def q(self) -> Array:
+        """The last good configuration (nq,)."""
+        return self._memory[tk.MEMORY : tk.MEMORY + self.setup.model.nq].copy()
+
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a ClosedLoopTracker is not copied: make another one from the last q")
+
+
+class ClosedLoopTracker(HoldingTracker):
+    """Follows the configuration of a closed mechanism through measured joints.
+
+    Each `update` follows the straight line in the measured joints from the last good sample to the new one, in steps
+    that are proven to stay regular: the configuration is then ``continued``. With ``max_speed`` it is also
+    ``certified`` when no other configuration with these joints was within reach at these rates since the last
+    certified one, whatever the path; otherwise the status is AMBIGUOUS (doc/closed_loop_tracking.md). When a sample
+    cannot be used the result gives the reason, its ``valid`` is False and its ``q`` is the last good one; tracking goes
+    on from it. After OUT_OF_REACH, or positions that cannot be, a sensor, time or ``max_speed`` was wrong, it is not
+    known which: nothing is certified until `reset` gets a known configuration.
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut, without user-defined joints.
+    constraints : ConstraintSet
+        Loops and couplings.
+    q : array-like, shape (nq,)
+        The configuration that the mechanism is known to be in, closed to 1e-8: see `assemble`.
+    measured : sequence of str
+        Joints of one coordinate whose positions are known: any that determine the rest. Where there are more than
+        freedoms the best fit is found, weighted by `sensor_noise`.
+    max_speed : mapping or array-like, optional
+        Largest rate of each joint [rad/s, m/s], of free ones (m/s, rad/s): by names, or as (nv,). Left out: unknown,
+        and nothing is ever certified.
+    sensor_error : float or array-like, shape (k,)
+        Largest errors of the measured joints that what is certified allows for.
+    sensor_noise : float or array-like, shape (k,)
+        Their standard deviations, above zero.
+    max_steps : int
+        Proven steps that one update may take.
+    idle : sequence of str
+        Joints that the measured ones need not determine. Spins of rods between ball joints are found without.
+
+    Raises
+    ------
+    InputError
+        For joints that do not determine the rest, anywhere or at `q`; for open loops, and arguments that make no sense.
+    SingularityError
+        Where `q` is singular for these sensors.
+
+    A tracker keeps the last configuration, so it belongs to one thread at a time.
+    """
 
     @property
     def idle(self) -> tuple[IdleFreedom, ...]:
@@ -295,11 +337,6 @@ class ClosedLoopTracker:
     def freedoms(self) -> int:
         """Number of freedoms of the mechanism, without idle ones."""
         return self._hold.freedoms
-
-    @property
-    def q(self) -> Array:
-        """The last good configuration (nq,)."""
-        return self._memory[tk.MEMORY : tk.MEMORY + self.setup.model.nq].copy()
 
     @property
     def uncertainty(self) -> float:
@@ -332,34 +369,6 @@ class ClosedLoopTracker:
         own = {"_memory": memory, "_settings": settings, "_space": space, "_refuted": False}
         other.__dict__.update(self.__dict__, _hold=hold, setup=hold.setup, **own)
         return other
-
-    def _again(self, out: Array, y: Array) -> None:
-        """Try a sample again where what holds idle freedoms may be singular, not the mechanism: hold them anew."""
-        first, count = tk.MEMORY + self.setup.model.nq, len(self.setup.names)
-        memory = self._memory
-        for k in range(_HOLDS):
-            covered, old = out[tk.COVERED], memory[first : first + count]
-            failed = out[tk.STATUS] in _HELD_BADLY if k == 0 else out[tk.STATUS] == SINGULAR
-            if not failed or (covered == 0.0 and np.array_equal(self._hold.at, self.q)):
-                return
-            if covered > 0.0:  # most of the way that was proven
-                trial, settings, there = memory.copy(), self._settings.copy(), np.empty(self._width)
-                settings[tk.BOUNDED] = 0.0
-                middle = old + 0.9 * covered * (y - old)
-                self._track(*self._hold.tables, settings, trial, middle, _NO_TIMES, self._space, there)
-                if not there[tk.CONTINUED]:
-                    return
-                memory[tk.MEMORY : first + count] = trial[tk.MEMORY : first + count]
-            try:
-                self._take(self._holding(self.q))
-            except (InputError, SingularityError):
-                return
-            if self._bounded:  # the last certified configuration, in a turn that is held now
-                setup = self.setup
-                turned = assemble(setup.model, setup.constraints, memory[first + count :], held=list(setup.names))
-                if turned.converged:
-                    memory[first + count :] = turned.q
-            self._run(y, np.zeros(len(self._time)), out)
 
     def update(self, positions: ArrayLike, *, dt: float | None = None) -> TrackedState:
         """Go to the configuration for new positions (k,) of the measured joints.
@@ -475,11 +484,6 @@ class ClosedLoopTracker:
             setups.append(self.setup)
         self._latch(out)
         return TrackedMotion(self.setup, out, setups)
-
-    def _latch(self, rows: Array) -> None:
-        """Certify nothing from the first sample on that contradicts what certificates rest on."""
-        if self._bounded:
-            self._refuted = uncertify(rows, tk.STATUS, tk.CERTIFIED, self._refuted)
 
 
 def _held(

@@ -232,21 +232,21 @@ class Parameter:
         dgravity : array-like, shape (..., 3), optional
             Change of the gravity vector.
         """
-        found = Parameter(())
+        found, make = Parameter(()), Parameter._of
         for what, tangent in (("q", of.dq), ("qd", of.dqd), ("qdd", of.dqdd), ("tau", of.dtau)):
             if tangent is not None:
-                found += Parameter._of(what, None, tangent, np.shape(tangent)[-1:])
+                found += make(what, None, tangent, np.shape(tangent)[-1:])
         for what, columns in (("subspace", of.dS), ("subspace_rate", of.dS_rate)):
             for joint, value in (columns or {}).items():
-                found += Parameter._of(what, joint, value, (6, *np.shape(value)[-1:]))
+                found += make(what, joint, value, (6, *np.shape(value)[-1:]))
         for joint, value in (of.dh or {}).items():
-            found += Parameter._of("transform", joint, value, (6,))
+            found += make("transform", joint, value, (6,))
         for body, value in (of.dI or {}).items():
             square = np.shape(value)[-2:] == (6, 6)
             ten = inertial_parameters.from_generalized_inertia(value) if square else value
-            found += Parameter._of("inertia", body, ten, (10,))
+            found += make("inertia", body, ten, (10,))
         for body, value in (of.dF or {}).items():
-            found += Parameter._of("wrench", body, value, (6,), "body")
+            found += make("wrench", body, value, (6,), "body")
         return found if of.dgravity is None else found + Parameter.gravity(of.dgravity)
 
 

@@ -49,9 +49,213 @@ PLACES_AHEAD = 33
 BRANCHES = np.array(list(product((0, 1), repeat=N_LEGS)))
 
 
+@dataclass(frozen=True, eq=False, init=False)
+class RotaryMotors(Drawn):
+    """Motors with horns: their points, limits and tips, as those of sliding legs where both have them."""
+
+    points: StewartPlatform
+    frames: Array
+    horns: Array
+    rods: Array
+    angle_limits: Array
+    home_angles: Array
+    home_pose: Array
+
+    #: Of motors' positions, and of their efforts.
+    motor_units = "rad", "N m"
+
+    @property
+    def base_points(self) -> Array:
+        """Centres of the horns' circles in {N}, (6, 3) [m]."""
+        return self.points.base_points
+
+    @property
+    def platform_points(self) -> Array:
+        """Balls on the platform in {B}, (6, 3) [m]."""
+        return self.points.platform_points
+
+    @property
+    def axes(self) -> Array:
+        """Unit directions of the motors' axes in {N}, (6, 3)."""
+        return self.frames[..., 2]
+
+    @property
+    def characteristic_length(self) -> float:
+        """That of its points [m]."""
+        return self.points.characteristic_length
+
+    @property
+    def motor_limits(self) -> Array:
+        """Smallest and largest angle of each motor, (6, 2) [rad]."""
+        return self.angle_limits
+
+    def _as_angles(self, angles: ArrayLike) -> Array:
+        """Return angles (..., 6) as an array; StewartError where they are degrees."""
+        array = ik.as_vector(angles, N_LEGS, "angles")
+        check_turns(array, self.angle_limits)
+        return array
+
+    def motor_margins(self, angles: ArrayLike) -> Array:
+        """Return the distance of each angle to its nearer limit, negative beyond it, (..., 6) [rad]."""
+        angles = self._as_angles(angles)
+        return np.minimum(angles - self.angle_limits[:, 0], self.angle_limits[:, 1] - angles)
+
+    def check_motor_limits(self, angles: ArrayLike) -> None:
+        """Raise StewartError naming the first motor whose angle is NaN or outside its limits."""
+        angles = self._as_angles(angles)
+        bad = np.argwhere(~(self.motor_margins(angles) >= 0.0))
+        if bad.size:
+            leg = int(bad[0][-1])
+            low, high = self.angle_limits[leg]
+            text = f"leg {leg + 1} has the angle {angles[tuple(bad[0])]} rad, expected {low:.6g} to {high:.6g} rad"
+            raise StewartError(text, name=f"leg {leg + 1}")
+
+    def tips(self, angles: ArrayLike) -> Array:
+        """Return the balls on the horns in {N} at angles, (..., 6) [rad] -> (..., 6, 3) [m]."""
+        t = self._as_angles(angles)[..., None]
+        arms = np.cos(t) * self.frames[..., 0] + np.sin(t) * self.frames[..., 1]
+        return np.asarray(self.base_points + self.horns[:, None] * arms)
+
+    def tip_rates(self, angles: Array) -> Array:
+        """Return the derivatives of `tips` with the angles, (..., 6) -> (..., 6, 3) [m]."""
+        t = angles[..., None]
+        across = np.cos(t) * self.frames[..., 1] - np.sin(t) * self.frames[..., 0]
+        return np.asarray(self.horns[:, None] * across)
+
+    def turned(self, vectors: Array, angles: Array) -> Array:
+        """Return vectors (6, 3) in {N}, one a horn, turned with it by angles, (..., 6) -> (..., 6, 3)."""
+        z, c, s = self.axes, np.cos(angles)[..., None], np.sin(angles)[..., None]
+        along = z * (z * vectors).sum(axis=-1, keepdims=True)
+        return np.asarray(along + c * (vectors - along) + s * np.cross(z, vectors))
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class RotaryReach(RotaryMotors):
+    """Angles of motors whose rods reach the platform in a pose: inverse kinematics, and the home pose."""
+
+    def locked(self, angles: ArrayLike) -> tuple[StewartPlatform, Array]:
+        """Return the platform on point joints that is left while the motors stand at angles (6,), and its lengths [m].
+
+        `assembly_modes(*platform.locked(angles))` are all poses with these angles.
+        """
+        t = self._as_angles(angles)
+        if t.shape != (N_LEGS,) or not np.isfinite(t).all():
+            raise StewartError(f"angles: six finite numbers are expected [rad], got {t.tolist()}", name="angles")
+        home = self.__dict__.get("home_pose")
+        return StewartPlatform(self.tips(t), self.platform_points, home_pose=home, allow_singular=True), self.rods
+
+    def motor_positions(self, pose: ArrayLike) -> Array:
+        """Return the angles of the motors for poses, legs bent as at home: (..., 4, 4) -> (..., 6) [rad].
+
+        Raises
+        ------
+        StewartError
+            For a pose that a leg does not reach, naming the leg.
+        """
+        angles = self.reached_angles(pose)
+        bad = np.argwhere(np.isnan(angles))
+        if bad.size:
+            leg = int(bad[0][-1])
+            raise StewartError(
+                f"leg {leg + 1} does not reach its platform point in this pose: horn {self.horns[leg]:.6g} m, rod "
+                f"{self.rods[leg]:.6g} m",
+                name=f"leg {leg + 1}",
+            )
+        return angles
+
+    def leg_angles(self, pose: ArrayLike) -> Array:
+        """Return both angles of each leg for poses, (..., 4, 4) -> (..., 2, 6) [rad], NaN where out of reach.
+
+        They are the two crossings of the horn's circle with the rod's sphere, before and after the direction in which
+        the horn comes nearest to the platform point. Each is the one within half a turn of the home angle.
+        """
+        T = ik.as_pose(pose)
+        x, y, reach = self._seen(T)
+        middle, size = np.arctan2(y, x), np.hypot(x, y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cosine = (reach + self.horns**2 - self.rods**2) / (2.0 * self.horns * size)
+            half = np.arccos(_rounded(cosine))
+        both = np.stack([middle - half, middle + half], axis=-2)
+        turns = np.round((both - self.home_angles) / (2.0 * np.pi))
+        return np.asarray(both - 2.0 * np.pi * turns)
+
+    def all_angles(self, pose: ArrayLike) -> Array:
+        """Return the angles of the motors for poses, all 64 ways to bend six legs: (..., 4, 4) -> (..., 64, 6).
+
+        NaN where a leg is out of reach.
+        """
+        both = self.leg_angles(pose)
+        return np.asarray(both[..., BRANCHES, np.arange(N_LEGS)])
+
+    def reached_angles(self, pose: ArrayLike) -> Array:
+        """Return `motor_positions`, with NaN where a leg is out of reach."""
+        both = self.leg_angles(pose)
+        return np.where(self.bends == 1, both[..., 1, :], both[..., 0, :])
+
+    @cached_property
+    def bends(self) -> Integers:
+        """Index of `leg_angles` that each leg has at home, 0 or 1, (6,)."""
+        both = self.leg_angles(self.home_pose)
+        return np.asarray(np.nanargmin(np.abs(both - self.home_angles), axis=0))
+
+    def _seen(self, T: Array) -> tuple[Array, Array, Array]:
+        """Return platform points seen from their motors (..., 6): along x, along y, and their squared distance."""
+        reach = ik.leg_vectors(self.base_points, self.platform_points, T)
+        x, y = (np.einsum("...ij,ij->...i", reach, self.frames[..., k]) for k in (0, 1))
+        return x, y, np.einsum("...ij,...ij->...i", reach, reach)
+
+    def _checked_angles(self, home: Array, wanted: Array) -> Array:
+        """Return the angles at a home pose, which are near to those wanted."""
+        both = self.leg_angles(home)
+        for leg in np.flatnonzero(np.isnan(both).any(axis=0)).tolist():
+            raise StewartError(
+                f"home_pose: leg {leg + 1} does not reach its platform point there: horn {self.horns[leg]:.6g} m, rod "
+                f"{self.rods[leg]:.6g} m. Another unit, or another home_pose is expected",
+                name="home_pose",
+            )
+        bends = np.abs(both - wanted).argmin(axis=0)
+        found = both[bends, np.arange(N_LEGS)]
+        gap = np.abs(found - wanted)
+        leg = int(gap.argmax())
+        if wanted.any() and gap[leg] > HOME_SLACK:
+            raise StewartError(
+                f"home_angles of leg {leg + 1} is {wanted[leg]:.4g} rad, and home_pose needs {found[leg]:.4g} rad: "
+                "they contradict each other, one of them may be left out",
+                name="home_angles",
+            )
+        found.flags.writeable = False
+        return np.asarray(found)
+
+    def _level_home(self) -> Array:
+        """Return the pose of the home angles, by Newton's method from the level one above the horns' tips."""
+        platform, lengths = self.locked(self.home_angles)
+        T = np.eye(4)
+        gap = platform.base_points.mean(axis=0) - platform.platform_points.mean(axis=0)
+        across = platform.platform_points + gap - platform.base_points
+        square = np.mean(lengths**2) - np.mean((across * across).sum(axis=1))
+        T[:3, 3] = gap
+        T[2, 3] += np.sqrt(max(square, 0.0))
+        error = lengths
+        for _ in range(_CORRECTIONS):
+            legs = platform.leg_vectors(T)
+            if not (square > 0.0 and np.isfinite(legs).all() and legs.any(axis=-1).all()):
+                break
+            error = lengths - ik.norms(legs)
+            if np.abs(error).max() < 1e-15 * lengths.max():
+                break
+            step = np.linalg.lstsq(platform.jacobian(T), error, rcond=1e-12)[0]
+            T = np.asarray(T @ se3.exp(step * min(1.0, 0.5 / max(float(np.abs(step[:3]).max()), 1e-300))))
+        if not np.abs(error).max() < 1e-12 * lengths.max():
+            raise StewartError(
+                f"no nearly level pose has the home angles {self.home_angles.tolist()} rad: rods or horns of another "
+                "length or unit, other zero directions or home angles, or a home_pose are expected", name="home_angles",
+            )  # fmt: skip
+        return T
+
+
 @shown
 @dataclass(frozen=True, eq=False, init=False)
-class RotaryPlatform(Drawn):
+class RotaryPlatform(RotaryReach):
     """Geometry of a platform on six rotary legs; immutable, compared by identity.
 
     Parameters
@@ -87,17 +291,6 @@ class RotaryPlatform(Drawn):
         For shapes, lengths that are not positive, axes without direction, zero directions along the axes; for a home
         pose that a leg does not reach, or that needs other than the home angles; where there is no level home pose.
     """
-
-    points: StewartPlatform
-    frames: Array
-    horns: Array
-    rods: Array
-    angle_limits: Array
-    home_angles: Array
-    home_pose: Array
-
-    #: Of motors' positions, and of their efforts.
-    motor_units = "rad", "N m"
 
     def __init__(
         self,
@@ -154,141 +347,6 @@ class RotaryPlatform(Drawn):
         ).to_yaml()
         return "unit: m\n" + text.replace("allow_singular: true\n", "") + "\n".join(lines) + "\n"
 
-    # What sliding and rotary legs have in common: positions of motors, and the platform that is left when they stand.
-
-    @property
-    def base_points(self) -> Array:
-        """Centres of the horns' circles in {N}, (6, 3) [m]."""
-        return self.points.base_points
-
-    @property
-    def platform_points(self) -> Array:
-        """Balls on the platform in {B}, (6, 3) [m]."""
-        return self.points.platform_points
-
-    @property
-    def axes(self) -> Array:
-        """Unit directions of the motors' axes in {N}, (6, 3)."""
-        return self.frames[..., 2]
-
-    @property
-    def characteristic_length(self) -> float:
-        """That of its points [m]."""
-        return self.points.characteristic_length
-
-    @property
-    def motor_limits(self) -> Array:
-        """Smallest and largest angle of each motor, (6, 2) [rad]."""
-        return self.angle_limits
-
-    def _as_angles(self, angles: ArrayLike) -> Array:
-        """Return angles (..., 6) as an array; StewartError where they are degrees."""
-        array = ik.as_vector(angles, N_LEGS, "angles")
-        check_turns(array, self.angle_limits)
-        return array
-
-    def motor_margins(self, angles: ArrayLike) -> Array:
-        """Return the distance of each angle to its nearer limit, negative beyond it, (..., 6) [rad]."""
-        angles = self._as_angles(angles)
-        return np.minimum(angles - self.angle_limits[:, 0], self.angle_limits[:, 1] - angles)
-
-    def check_motor_limits(self, angles: ArrayLike) -> None:
-        """Raise StewartError naming the first motor whose angle is NaN or outside its limits."""
-        angles = self._as_angles(angles)
-        bad = np.argwhere(~(self.motor_margins(angles) >= 0.0))
-        if bad.size:
-            leg = int(bad[0][-1])
-            low, high = self.angle_limits[leg]
-            text = f"leg {leg + 1} has the angle {angles[tuple(bad[0])]} rad, expected {low:.6g} to {high:.6g} rad"
-            raise StewartError(text, name=f"leg {leg + 1}")
-
-    def motor_positions(self, pose: ArrayLike) -> Array:
-        """Return the angles of the motors for poses, legs bent as at home: (..., 4, 4) -> (..., 6) [rad].
-
-        Raises
-        ------
-        StewartError
-            For a pose that a leg does not reach, naming the leg.
-        """
-        angles = self.reached_angles(pose)
-        bad = np.argwhere(np.isnan(angles))
-        if bad.size:
-            leg = int(bad[0][-1])
-            raise StewartError(
-                f"leg {leg + 1} does not reach its platform point in this pose: horn {self.horns[leg]:.6g} m, rod "
-                f"{self.rods[leg]:.6g} m",
-                name=f"leg {leg + 1}",
-            )
-        return angles
-
-    def tips(self, angles: ArrayLike) -> Array:
-        """Return the balls on the horns in {N} at angles, (..., 6) [rad] -> (..., 6, 3) [m]."""
-        t = self._as_angles(angles)[..., None]
-        arms = np.cos(t) * self.frames[..., 0] + np.sin(t) * self.frames[..., 1]
-        return np.asarray(self.base_points + self.horns[:, None] * arms)
-
-    def turned(self, vectors: Array, angles: Array) -> Array:
-        """Return vectors (6, 3) in {N}, one a horn, turned with it by angles, (..., 6) -> (..., 6, 3)."""
-        z, c, s = self.axes, np.cos(angles)[..., None], np.sin(angles)[..., None]
-        along = z * (z * vectors).sum(axis=-1, keepdims=True)
-        return np.asarray(along + c * (vectors - along) + s * np.cross(z, vectors))
-
-    def locked(self, angles: ArrayLike) -> tuple[StewartPlatform, Array]:
-        """Return the platform on point joints that is left while the motors stand at angles (6,), and its lengths [m].
-
-        `assembly_modes(*platform.locked(angles))` are all poses with these angles.
-        """
-        t = self._as_angles(angles)
-        if t.shape != (N_LEGS,) or not np.isfinite(t).all():
-            raise StewartError(f"angles: six finite numbers are expected [rad], got {t.tolist()}", name="angles")
-        home = self.__dict__.get("home_pose")
-        return StewartPlatform(self.tips(t), self.platform_points, home_pose=home, allow_singular=True), self.rods
-
-    # Inverse kinematics.
-
-    def leg_angles(self, pose: ArrayLike) -> Array:
-        """Return both angles of each leg for poses, (..., 4, 4) -> (..., 2, 6) [rad], NaN where out of reach.
-
-        They are the two crossings of the horn's circle with the rod's sphere, before and after the direction in which
-        the horn comes nearest to the platform point. Each is the one within half a turn of the home angle.
-        """
-        T = ik.as_pose(pose)
-        x, y, reach = self._seen(T)
-        middle, size = np.arctan2(y, x), np.hypot(x, y)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cosine = (reach + self.horns**2 - self.rods**2) / (2.0 * self.horns * size)
-            half = np.arccos(_rounded(cosine))
-        both = np.stack([middle - half, middle + half], axis=-2)
-        turns = np.round((both - self.home_angles) / (2.0 * np.pi))
-        return np.asarray(both - 2.0 * np.pi * turns)
-
-    def all_angles(self, pose: ArrayLike) -> Array:
-        """Return the angles of the motors for poses, all 64 ways to bend six legs: (..., 4, 4) -> (..., 64, 6).
-
-        NaN where a leg is out of reach.
-        """
-        both = self.leg_angles(pose)
-        return np.asarray(both[..., BRANCHES, np.arange(N_LEGS)])
-
-    def reached_angles(self, pose: ArrayLike) -> Array:
-        """Return `motor_positions`, with NaN where a leg is out of reach."""
-        both = self.leg_angles(pose)
-        return np.where(self.bends == 1, both[..., 1, :], both[..., 0, :])
-
-    @cached_property
-    def bends(self) -> Integers:
-        """Index of `leg_angles` that each leg has at home, 0 or 1, (6,)."""
-        both = self.leg_angles(self.home_pose)
-        return np.asarray(np.nanargmin(np.abs(both - self.home_angles), axis=0))
-
-    def _seen(self, T: Array) -> tuple[Array, Array, Array]:
-        """Return platform points seen from their motors (..., 6): along x, along y, and their squared distance."""
-        reach = ik.leg_vectors(self.base_points, self.platform_points, T)
-        x, y = (np.einsum("...ij,ij->...i", reach, self.frames[..., k]) for k in (0, 1))
-        return x, y, np.einsum("...ij,...ij->...i", reach, reach)
-
-    # Velocities, forces.
-
     def levers(self, pose: ArrayLike, angles: ArrayLike | None = None) -> Array:
         """Return the lever of each motor on its rod, (..., 6) [m]: rod's velocity over that of the angle.
 
@@ -303,12 +361,6 @@ class RotaryPlatform(Drawn):
         tips = self.tips(t)
         rods = ik.leg_vectors(tips, self.platform_points, T)
         return T, tips, np.einsum("...ij,...ij->...i", rods, self.tip_rates(t)) / ik.norms(rods)
-
-    def tip_rates(self, angles: Array) -> Array:
-        """Return the derivatives of `tips` with the angles, (..., 6) -> (..., 6, 3) [m]."""
-        t = angles[..., None]
-        across = np.cos(t) * self.frames[..., 1] - np.sin(t) * self.frames[..., 0]
-        return np.asarray(self.horns[:, None] * across)
 
     def jacobian(self, pose: ArrayLike, frame: TwistFrame = "body", angles: ArrayLike | None = None) -> Array:
         """Return d(angles)/d(twist), angular columns first, (..., 4, 4) -> (..., 6, 6) [1, rad/m]; not finite in line.
@@ -381,56 +433,6 @@ class RotaryPlatform(Drawn):
         tips = self.tips(np.where(reached[:, None], there, angles))
         volumes = np.where(reached, np.linalg.det(ik.jacobian(tips, self.platform_points, poses)), np.nan)
         return first_crossing(times, volumes / volumes[0])
-
-    # Home.
-
-    def _checked_angles(self, home: Array, wanted: Array) -> Array:
-        """Return the angles at a home pose, which are near to those wanted."""
-        both = self.leg_angles(home)
-        for leg in np.flatnonzero(np.isnan(both).any(axis=0)).tolist():
-            raise StewartError(
-                f"home_pose: leg {leg + 1} does not reach its platform point there: horn {self.horns[leg]:.6g} m, rod "
-                f"{self.rods[leg]:.6g} m. Another unit, or another home_pose is expected",
-                name="home_pose",
-            )
-        bends = np.abs(both - wanted).argmin(axis=0)
-        found = both[bends, np.arange(N_LEGS)]
-        gap = np.abs(found - wanted)
-        leg = int(gap.argmax())
-        if wanted.any() and gap[leg] > HOME_SLACK:
-            raise StewartError(
-                f"home_angles of leg {leg + 1} is {wanted[leg]:.4g} rad, and home_pose needs {found[leg]:.4g} rad: "
-                "they contradict each other, one of them may be left out",
-                name="home_angles",
-            )
-        found.flags.writeable = False
-        return np.asarray(found)
-
-    def _level_home(self) -> Array:
-        """Return the pose of the home angles, by Newton's method from the level one above the horns' tips."""
-        platform, lengths = self.locked(self.home_angles)
-        T = np.eye(4)
-        gap = platform.base_points.mean(axis=0) - platform.platform_points.mean(axis=0)
-        across = platform.platform_points + gap - platform.base_points
-        square = np.mean(lengths**2) - np.mean((across * across).sum(axis=1))
-        T[:3, 3] = gap
-        T[2, 3] += np.sqrt(max(square, 0.0))
-        error = lengths
-        for _ in range(_CORRECTIONS):
-            legs = platform.leg_vectors(T)
-            if not (square > 0.0 and np.isfinite(legs).all() and legs.any(axis=-1).all()):
-                break
-            error = lengths - ik.norms(legs)
-            if np.abs(error).max() < 1e-15 * lengths.max():
-                break
-            step = np.linalg.lstsq(platform.jacobian(T), error, rcond=1e-12)[0]
-            T = np.asarray(T @ se3.exp(step * min(1.0, 0.5 / max(float(np.abs(step[:3]).max()), 1e-300))))
-        if not np.abs(error).max() < 1e-12 * lengths.max():
-            raise StewartError(
-                f"no nearly level pose has the home angles {self.home_angles.tolist()} rad: rods or horns of another "
-                "length or unit, other zero directions or home angles, or a home_pose are expected", name="home_angles",
-            )  # fmt: skip
-        return T
 
 
 def first_crossing(times: Array, volumes: Array) -> float:
