@@ -2,13 +2,15 @@
 
 import os
 import signal
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from node_robots import ARM, ARM_JOINTS
 from support.page.browser import Browser, needs_chromium
 
-pytest.importorskip("viser", reason="viser, which serves the viewer's page, is not installed")
+if find_spec("viser") is None:  # not imported by all who collect tests
+    pytest.skip("viser, which serves the viewer's page, is not installed", allow_module_level=True)
 
 from lie_dynamics_ros.nodes.viewer.page import REPLAY, free_port
 from lie_dynamics_ros.nodes.viewer.picture import JOINT

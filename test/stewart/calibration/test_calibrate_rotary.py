@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import chi2
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
@@ -136,6 +135,8 @@ def test_regions_hold_what_they_say(kind, rng):
         whole.append(error @ np.linalg.solve(found.covariance[:66, :66], error))
         cost.append(found.chi_square / found.degrees_of_freedom)
     assert 0.91 < np.mean(inside) < 0.985
+    from scipy.stats import chi2  # loaded by who runs this, not by all who collect tests
+
     assert chi2.ppf(1e-4, 8 * 66) < sum(whole) < chi2.ppf(1.0 - 1e-4, 8 * 66)
     assert 0.8 < np.mean(cost) < 1.2
     assert found.rank == KINDS[kind]

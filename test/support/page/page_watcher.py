@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
 import numpy as np
-import viser
 import zstandard
 from websockets.sync.client import connect
 
@@ -29,7 +29,7 @@ class Watcher:
     """
 
     def __init__(self, url: str) -> None:
-        protocol = f"viser-v{viser.__version__}"
+        protocol = "viser-v" + version("viser")
         address = url.replace("http", "ws")
         self.socket = connect(
             address, subprotocols=[protocol], open_timeout=PATIENCE, ping_interval=None, max_size=None, compression=None
