@@ -125,7 +125,7 @@ class Algorithm:
             for name, array in flat.items():
                 _require_finite(model, name, array, given)
             q = self.extension(model, q, flat.get("qd", np.zeros((count, model.rows.shape[0] - 1))))
-        outputs = [_memory((*batch, *shape), kind, into) for shape in self._shapes(model)]
+        outputs = [memory_for((*batch, *shape), kind, into) for shape in self._shapes(model)]
         if count == 0:
             return self._for_caller(model, outputs)
         none = np.empty((count, 0), kind)
@@ -168,7 +168,7 @@ class Algorithm:
         if batch == ():
             if self.single is None:
                 return None
-            outputs = [_memory(shape, _FLOAT, into) for shape in self._shapes(model)]
+            outputs = [memory_for(shape, _FLOAT, into) for shape in self._shapes(model)]
             state = list(inputs.values())
             state.insert(3, NO_WRENCH if f_ext is None else f_ext)
             mask = () if given is NO_MASK else (given,)
@@ -176,7 +176,7 @@ class Algorithm:
         if batch is None or batch == (0,):
             return None
         (count,) = batch
-        outputs = [_memory((count, *shape), _FLOAT, into) for shape in self._shapes(model)]
+        outputs = [memory_for((count, *shape), _FLOAT, into) for shape in self._shapes(model)]
         none = np.empty((count, 0))
         a = [*inputs.values(), none, none, none]
         load = none if f_ext is None else f_ext.reshape(count, 6 * model.n_bodies)
@@ -194,7 +194,7 @@ class Algorithm:
         return [_reduced(model.coupling, axes, x) for axes, x in zip(self.results.split(","), outputs, strict=True)]
 
 
-def _memory(shape: tuple[int, ...], kind: np.dtype[Any], into: Array | None) -> Array:
+def memory_for(shape: tuple[int, ...], kind: np.dtype[Any], into: Array | None) -> Array:
     """Return memory for a result: what is given, where it fits."""
     if into is not None and into.shape == shape and into.dtype == kind and into.flags.carray:
         return into
@@ -328,6 +328,8 @@ def require_threads(threads: int) -> None:
 
 def over_parts(threads: int, count: int, run: Callable[[slice], Any]) -> list[Any]:
     """Return what `run` finds for each part of a batch, in threads; kernels let go of the interpreter lock."""
+    if threads == 1:
+        return [run(slice(0, count))]
     chunk = -(-count // threads)
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(run, (slice(start, start + chunk) for start in range(0, count, chunk))))

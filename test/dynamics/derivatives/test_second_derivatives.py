@@ -115,6 +115,13 @@ def test_of_forward_dynamics(kind):
         assert relative(getattr(several, name)[1], expected) < 1e-11
     for symmetric in (found.dq_dq, found.dqd_dqd):
         assert relative(symmetric, np.swapaxes(symmetric, 1, 2)) < 1e-13
+    packed = forward_dynamics_second_derivatives(model, q, qd, tau, f_ext=f, packed=True)
+    sums = packed.contracted(y)
+    for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dtau"):
+        assert relative(getattr(packed.dense(), name), getattr(found, name)) < 1e-12, name
+        assert relative(getattr(sums, name), np.einsum("i,ijk->jk", y, getattr(found, name))) < 1e-12, name
+        indices = packed.indices[:, packed.part(name)]
+        assert np.unique(indices, axis=1).shape == indices.shape
 
 
 @pytest.mark.parametrize("kind", ["revolute", "free", "custom_rail"])
@@ -202,6 +209,10 @@ def test_packed():
         inverse_dynamics_second_derivatives(model, q, qd, qdd, y, packed=True)
     with pytest.raises(InputError, match="out: PackedSecondDerivatives of an earlier call expected, got Second"):
         inverse_dynamics_second_derivatives(model, q, qd, qdd, out=full, packed=True)
+    with pytest.raises(InputError, match="vector: none is expected with packed=True"):
+        forward_dynamics_second_derivatives(model, q, qd, qdd, y, packed=True)
+    with pytest.raises(InputError, match="out: ForwardSecondDerivatives of an earlier call expected, got Packed"):
+        forward_dynamics_second_derivatives(model, q, qd, qdd, out=found)
     with pytest.raises(InputError, match="part: one of dq_dq, dq_dqd, dqd_dqd, dq_dqdd is expected, got 'tau'"):
         found.part("tau")
     with pytest.raises(InputError, match="vector: shape"):
@@ -226,6 +237,13 @@ def test_packed_past_the_caches():
         there = PackedSecondDerivatives(memory[shift : shift + count * size].reshape(count, size), found.pattern)
         again = inverse_dynamics_second_derivatives(model, q, qd, qdd, out=there, packed=True)
         assert np.shares_memory(again.values, memory) and np.array_equal(again.values, found.values)
+    whole = forward_dynamics_second_derivatives(model, q, qd, qdd, packed=True)
+    assert whole.values.size > 2**18
+    again = forward_dynamics_second_derivatives(model, q, qd, qdd, packed=True, threads=3, out=whole)
+    assert again.values is whole.values
+    for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dtau"):
+        few = forward_dynamics_second_derivatives(model, q[50:62], qd[50:62], qdd[50:62])
+        assert relative(getattr(whole.dense(), name)[50:62], getattr(few, name)) < 1e-12, name
     qd[count - 9, 2] = np.nan
     with pytest.raises(InputError, match="finite"):
         inverse_dynamics_second_derivatives(model, q, qd, qdd, packed=True)
@@ -274,6 +292,12 @@ def test_coupled_mimics_and_losses():
         assert np.abs(found.dq_dqdd[:, j] - rate).max() < 1e-5 * np.abs(found.dq_dqdd).max()  # of central differences
     packed = inverse_dynamics_second_derivatives(model, q, qd, qdd, packed=True).dense()
     assert all(relative(getattr(packed, name), getattr(found, name)) < 1e-13 for name in NAMES)
+    found, y = forward_dynamics_second_derivatives(model, q, qd, qdd), rng.normal(size=2)
+    one = forward_dynamics_second_derivatives(model, q, qd, qdd, y)
+    packed = forward_dynamics_second_derivatives(model, q, qd, qdd, packed=True).dense()
+    for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dtau"):
+        assert relative(np.tensordot(y, getattr(found, name), 1), getattr(one, name)) < 1e-12, name
+        assert relative(getattr(packed, name), getattr(found, name)) < 1e-13, name
 
 
 @pytest.mark.parametrize("kind", ["universal", "free"])

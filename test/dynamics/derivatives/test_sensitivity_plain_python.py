@@ -37,6 +37,7 @@ def evaluate():
     whole = inverse_dynamics_second_derivatives(model, q, qd, qdd, None, f)
     packed = inverse_dynamics_second_derivatives(model, [q, q + 1], qd, qdd, None, f, packed=True)
     solved = forward_dynamics_second_derivatives(model, q, qd, qdd, f_ext=f)
+    kept = forward_dynamics_second_derivatives(model, [q, q + 1], qd, qdd, f_ext=f, packed=True)
     names = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
     return {
         "inverse": inverse_dynamics_sensitivity(model, q, qd, qdd, parameters[:3], f),
@@ -46,6 +47,7 @@ def evaluate():
         "batch": inverse_dynamics_sensitivity(model, np.array([q, q + 1, q - 1]), qd, qdd, others, f)[:, 1],
         **{name: getattr(second, name) for name in names},
         "packed": packed.values,
+        "forward packed": kept.values,
         **{f"forward {name}": getattr(solved, name) for name in (*names[:3], "dq_dtau")},
         **{f"whole {name}": np.tensordot(y, getattr(whole, name), 1) for name in names},
     }

@@ -82,17 +82,17 @@ class HybridDynamicsDerivatives:
         Accelerations and forces themselves, complete.
     """
 
-    __slots__ = ("_accelerations", "_forces")
+    __slots__ = ("_forces", "accelerations")
 
     def __init__(self, accelerations: Array, forces: Array) -> None:
         # (..., 3 nv + 1, nv): values, then what is derived along q, qd and what is given. Views of it are made when
         # they are requested: making eight would cost as much as all the arithmetic of a small robot.
-        self._accelerations = accelerations
+        self.accelerations = accelerations
         self._forces = forces
 
     @property
     def qdd(self) -> Array:  # noqa: D102
-        return self._accelerations[..., 0, :]
+        return self.accelerations[..., 0, :]
 
     @property
     def tau(self) -> Array:  # noqa: D102
@@ -100,30 +100,30 @@ class HybridDynamicsDerivatives:
 
     @property
     def dqdd_dq(self) -> Array:  # noqa: D102
-        return _block(self._accelerations, 0)
+        return block(self.accelerations, 0)
 
     @property
     def dqdd_dqd(self) -> Array:  # noqa: D102
-        return _block(self._accelerations, 1)
+        return block(self.accelerations, 1)
 
     @property
     def dqdd_dgiven(self) -> Array:  # noqa: D102
-        return _block(self._accelerations, 2)
+        return block(self.accelerations, 2)
 
     @property
     def dtau_dq(self) -> Array:  # noqa: D102
-        return _block(self._forces, 0)
+        return block(self._forces, 0)
 
     @property
     def dtau_dqd(self) -> Array:  # noqa: D102
-        return _block(self._forces, 1)
+        return block(self._forces, 1)
 
     @property
     def dtau_dgiven(self) -> Array:  # noqa: D102
-        return _block(self._forces, 2)
+        return block(self._forces, 2)
 
 
-def _block(values: Array, k: int) -> Array:
+def block(values: Array, k: int) -> Array:
     """Return one of the three matrices in (..., 3 nv + 1, nv)."""
     n = values.shape[-1]
     return values[..., 1 + k * n : 1 + k * n + n, :]
@@ -168,20 +168,24 @@ def forward_dynamics_derivatives(
     InputError, GroupError, SingularityError
         As `forward_dynamics`.
     """
+    y = forward_solution(model, q, qd, tau, f_ext, threads)
+    return _new(ForwardDynamicsDerivatives, (block(y, 0), block(y, 1), block(y, 2), y[..., 0, :]))
+
+
+def forward_solution(
+    model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None, threads: int
+) -> Array:
+    """Return the accelerations, and their derivatives along q, qd and tau, as (..., 3 nv + 1, nv)."""
     require_model(model)
     if model.plain:
-        n = model.nv
-        y = _empty((3 * n + 1, n))
+        y = _empty((3 * model.nv + 1, model.nv))
         wrench = NO_WRENCH if f_ext is None else f_ext
         if _single(model.table, q, qd, tau, wrench, _NONE, NO_MASK, y, _NO_TABLE) == 0:
-            return _new(ForwardDynamicsDerivatives, (y[1 : n + 1], y[n + 1 : 2 * n + 1], y[2 * n + 1 :], y[0]))
+            return y
     if model.coupling is not None:
         free = np.zeros(model.nv, np.bool_)
-        both = coupled_hybrid_derivatives(model, q, qd, model.zero_velocity, tau, free, f_ext, threads)
-        found = HybridDynamicsDerivatives(*both)
-    else:
-        found = _general(model, {"q": q, "qd": qd, "tau": tau}, NO_MASK, f_ext, threads)
-    return ForwardDynamicsDerivatives(found.dqdd_dq, found.dqdd_dqd, found.dqdd_dgiven, found.qdd)
+        return coupled_hybrid_derivatives(model, q, qd, model.zero_velocity, tau, free, f_ext, threads)[0]
+    return _general(model, {"q": q, "qd": qd, "tau": tau}, NO_MASK, f_ext, threads).accelerations
 
 
 def hybrid_dynamics_derivatives(

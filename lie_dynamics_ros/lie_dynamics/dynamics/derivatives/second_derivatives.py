@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from ...arrays import Array, ArrayLike
+from ...arrays import Array, ArrayLike, Integers
+from ...engine.width import LANES
 from ...errors import InputError
 from ...lie import so3
 from ...lie._arrays import as_numbers
 from ...model.arguments import validate_model
 from ...model.configuration import shaped
 from ...model.model import Model
-from ..inputs import Algorithm, over_parts, require_threads
+from ..inputs import Algorithm, memory_for, over_parts, require_threads
 from ..kernels.derivatives.packed_second_derivatives import packed_second_derivatives_batch as _packed_batch
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors as _tensors
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors_batch as _tensors_batch
 from ..kernels.derivatives.second_derivatives import second_derivatives_batch as _batch
 from ..kernels.derivatives.solved_second_derivatives import solved_second_derivatives as _solved
 from ..losses import joint_terms_bend
-from .forward_derivatives import forward_dynamics_derivatives, hybrid_dynamics_derivatives
+from .forward_derivatives import block, forward_solution, hybrid_dynamics_derivatives
 from .inverse_derivatives import WEIGHTS, inverse_dynamics_derivatives
-from .tensors import PackedSecondDerivatives, SecondDerivatives, gathered, pattern_of
+from .tensors import (
+    ForwardSecondDerivatives,
+    HybridSecondDerivatives,
+    PackedSecondDerivatives,
+    SecondDerivatives,
+    accelerations_of,
+    gathered,
+    is_tree,
+    pattern_of,
+    solving_of,
+)
 
 #: Step of differences [rad, m]. The derivatives that they difference are differences themselves, with errors of some
 #: 1e-13, which become a hundred times that.
 _STEP = 0.01
 #: Numbers of one kind of a block of states, which a processor's own cache holds.
 _BLOCK = 2**17
-
-_Four = tuple[Array, Array, Array, Array]
 
 _TENSORS = Algorithm(_tensors_batch, "4nnn", single=_tensors)
 _CONTRACTED = Algorithm(_batch, "4 n n")
@@ -73,9 +82,9 @@ def inverse_dynamics_second_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
-    out: PackedSecondDerivatives | None = None,
+    out: PackedSecondDerivatives[SecondDerivatives] | None = None,
     packed: Literal[True],
-) -> PackedSecondDerivatives: ...
+) -> PackedSecondDerivatives[SecondDerivatives]: ...
 
 
 @validate_model
@@ -88,9 +97,9 @@ def inverse_dynamics_second_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
-    out: SecondDerivatives | PackedSecondDerivatives | None = None,
+    out: SecondDerivatives | PackedSecondDerivatives[SecondDerivatives] | None = None,
     packed: bool = False,
-) -> SecondDerivatives | PackedSecondDerivatives:
+) -> SecondDerivatives | PackedSecondDerivatives[SecondDerivatives]:
     """Return the second derivatives of inverse dynamics, of all joint forces or of ``vector . tau``.
 
     Exact: sums over pairs of coordinates on one branch, O(n d) for each vector and a tree of depth d. All others, along
@@ -135,39 +144,35 @@ def inverse_dynamics_second_derivatives(
     differences over any step of what is quadratic or linear, and as good as the first derivatives.
     """
     if packed:
-        if vector is not None:
-            raise InputError("vector: none is expected with packed=True", name="vector", value=vector)
+        _require_no_vector(vector)
         return _packed(model, q, qd, qdd, f_ext, threads, out)
-    memory = _earlier(out, SecondDerivatives)
-    return _inverse(model, q, qd, qdd, vector, f_ext, threads, None if memory is None else memory[0].base)
+    return _inverse(model, q, qd, qdd, vector, f_ext, threads, _earlier(out, SecondDerivatives))
 
 
 def _packed(
     model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None, threads: int, out: object
-) -> PackedSecondDerivatives:
-    if out is not None and not isinstance(out, PackedSecondDerivatives):
-        message = f"out: PackedSecondDerivatives of an earlier call expected, got {type(out).__name__}"
-        raise InputError(message, name="out", value=out)
-    pattern = pattern_of(model)
+) -> PackedSecondDerivatives[SecondDerivatives]:
+    pattern, into = pattern_of(model), _earlier(out, PackedSecondDerivatives)
     if model.plain:
         inputs: dict[str, ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
-        into = None if out is None else out.values
         (values,) = _PACKED.evaluate(model, inputs, f_ext, threads=threads, into=into)
         return PackedSecondDerivatives(values, pattern)
     return gathered(_inverse(model, q, qd, qdd, None, f_ext, threads, None), pattern)
 
 
-def _earlier(
-    out: object, kind: type[SecondDerivatives] | type[ForwardSecondDerivatives] | type[HybridSecondDerivatives]
-) -> _Four | None:
-    """Return the arrays of an earlier result, of a certain class."""
+def _require_no_vector(vector: object) -> None:
+    if vector is not None:
+        raise InputError("vector: none is expected with packed=True", name="vector", value=vector)
+
+
+def _earlier(out: object, kind: type[Any]) -> Array | None:
+    """Return the memory of an earlier result, of a certain class."""
     if out is None:
         return None
     if not isinstance(out, kind):
         message = f"out: {kind.__name__} of an earlier call expected, got {type(out).__name__}"
         raise InputError(message, name="out", value=out)
-    one, two, three, four = (getattr(out, part.name) for part in fields(kind))
-    return one, two, three, four
+    return out.values if isinstance(out, PackedSecondDerivatives) else out.dq_dq.base
 
 
 def _inverse(
@@ -215,28 +220,34 @@ def _add_rotors(model: Model, dqd_dqd: Array, vector: Array) -> None:
         dqd_dqd[..., slide, turn] += along
 
 
-@dataclass(frozen=True, eq=False)
-class ForwardSecondDerivatives:
-    """Second derivatives of accelerations: of one number, (..., nv, nv), or of all, (..., nv, nv, nv).
+@overload
+def forward_dynamics_second_derivatives(
+    model: Model,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    vector: ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: ForwardSecondDerivatives | None = None,
+    packed: Literal[False] = False,
+) -> ForwardSecondDerivatives: ...
 
-    The acceleration comes first. Derivatives along q are along `Model.integrate`, symmetric, as in `SecondDerivatives`.
 
-    Attributes
-    ----------
-    dq_dq : ndarray
-        Along q_j and q_k; symmetric in the last two axes.
-    dq_dqd : ndarray
-        Along q_j and qd_k.
-    dqd_dqd : ndarray
-        Along qd_j and qd_k; symmetric.
-    dq_dtau : ndarray
-        Along q_j and tau_k: the derivative of column k of the inverse mass matrix along q_j.
-    """
-
-    dq_dq: Array
-    dq_dqd: Array
-    dqd_dqd: Array
-    dq_dtau: Array
+@overload
+def forward_dynamics_second_derivatives(
+    model: Model,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    vector: None = None,
+    f_ext: ArrayLike | None = None,
+    *,
+    threads: int = 1,
+    out: PackedSecondDerivatives[ForwardSecondDerivatives] | None = None,
+    packed: Literal[True],
+) -> PackedSecondDerivatives[ForwardSecondDerivatives]: ...
 
 
 @validate_model
@@ -249,8 +260,9 @@ def forward_dynamics_second_derivatives(
     f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
-    out: ForwardSecondDerivatives | None = None,
-) -> ForwardSecondDerivatives:
+    out: ForwardSecondDerivatives | PackedSecondDerivatives[ForwardSecondDerivatives] | None = None,
+    packed: bool = False,
+) -> ForwardSecondDerivatives | PackedSecondDerivatives[ForwardSecondDerivatives]:
     """Return the second derivatives of forward dynamics, of all accelerations or of ``vector . qdd``.
 
     Those of inverse dynamics, contracted with the inverse mass matrix times the vector, and first derivatives: the
@@ -272,10 +284,13 @@ def forward_dynamics_second_derivatives(
     out : optional
         What an earlier call returned, whose memory is used again where it fits; new memory of large tensors takes
         longer than their computation.
+    packed : bool
+        Without a vector: only entries that the tree leaves, each pair of equal ones once, which takes two thirds of the
+        time.
 
     Returns
     -------
-    ForwardSecondDerivatives
+    ForwardSecondDerivatives or PackedSecondDerivatives
         With entries (..., nv, nv) for a vector, (..., nv, nv, nv) without, the acceleration first.
 
     Raises
@@ -283,36 +298,17 @@ def forward_dynamics_second_derivatives(
     InputError, GroupError, SingularityError
         As `forward_dynamics_derivatives`.
     """
-    first = forward_dynamics_derivatives(model, q, qd, tau, f_ext, threads=threads)
-    slopes = (first.dq, first.dqd, first.dtau)
-    inputs = {"q": q, "qd": qd, "qdd": first.qdd}
-    memory = _earlier(out, ForwardSecondDerivatives)
-    return ForwardSecondDerivatives(*_of_unknown(model, inputs, -first.dtau, slopes, vector, f_ext, threads, memory))
-
-
-@dataclass(frozen=True, eq=False)
-class HybridSecondDerivatives:
-    """Second derivatives of what hybrid dynamics finds: (..., nv, nv) of one number, (..., nv, nv, nv) of all.
-
-    Entry i of the first axis is the joint force where the acceleration is prescribed, else the acceleration. Along q
-    they are along `Model.integrate`, symmetric, as in `SecondDerivatives`.
-
-    Attributes
-    ----------
-    dq_dq : ndarray
-        Along q_j and q_k; symmetric in the last two axes.
-    dq_dqd : ndarray
-        Along q_j and qd_k.
-    dqd_dqd : ndarray
-        Along qd_j and qd_k; symmetric.
-    dq_dgiven : ndarray
-        Along q_j and what is given at coordinate k: qdd_k where it is prescribed, else tau_k.
-    """
-
-    dq_dq: Array
-    dq_dqd: Array
-    dqd_dqd: Array
-    dq_dgiven: Array
+    if packed:
+        _require_no_vector(vector)
+    memory = _earlier(out, PackedSecondDerivatives if packed else ForwardSecondDerivatives)
+    slopes = forward_solution(model, q, qd, tau, f_ext, threads)
+    inputs: dict[str, ArrayLike] = {"q": q, "qd": qd, "qdd": slopes[..., 0, :]}
+    if packed and is_tree(model):
+        found = solving_of(model)
+        values = _by_runs(model, inputs, None, slopes, f_ext, threads, memory, found.kept)
+        return PackedSecondDerivatives(values, found.pattern)
+    whole = ForwardSecondDerivatives(*_of_unknown(model, inputs, None, slopes, vector, f_ext, threads, memory))
+    return gathered(whole, accelerations_of(model)) if packed else whole
 
 
 @validate_model
@@ -372,113 +368,135 @@ def hybrid_dynamics_second_derivatives(
     found = np.where(rows, first.dtau_dgiven, first.dqdd_dgiven)
     solve = np.where(rows, np.eye(model.nv), 0.0) - np.where(mask, 0.0, found)
     inputs = {"q": q, "qd": qd, "qdd": first.qdd}
-    slopes = (first.dqdd_dq, first.dqdd_dqd, first.dqdd_dgiven)
     memory = _earlier(out, HybridSecondDerivatives)
+    slopes = first.accelerations
     return HybridSecondDerivatives(*_of_unknown(model, inputs, solve, slopes, vector, f_ext, threads, memory))
 
 
 def _of_unknown(
     model: Model,
     inputs: dict[str, ArrayLike],
-    solve: Array,
-    slopes: tuple[Array, Array, Array],
+    solve: Array | None,
+    slopes: Array,
     vector: ArrayLike | None,
     f_ext: ArrayLike | None,
     threads: int,
-    memory: _Four | None,
-) -> _Four:
-    """Return second derivatives of what is found from those of joint forces.
+    memory: Array | None,
+) -> Array:
+    """Return second derivatives of what is found (4, ..., nv, nv) or (4, ..., nv, nv, nv) from those of joint forces.
 
     Large batches go by blocks of states whose memory stays in the cache.
 
     Parameters
     ----------
-    solve : ndarray, shape (..., nv, nv)
-        What is found for missing forces.
-    slopes : tuple of ndarray, shape (..., nv, nv)
-        Derivatives of the accelerations along q, qd, and what is given.
+    solve : ndarray, shape (..., nv, nv), or None
+        What is found for missing forces, if not accelerations of free joints.
+    slopes : ndarray, shape (..., 3 nv + 1, nv)
+        Accelerations, and their derivatives along q, qd and what is given.
     """
+    n, batch = model.nv, slopes.shape[:-2]
+    if vector is None and is_tree(model):
+        values = _by_runs(model, inputs, solve, slopes, f_ext, threads, memory, solving_of(model).whole)
+        # All that is found for a pair of coordinates lies side by side.
+        return np.moveaxis(values.reshape(*batch, 4, n, n, n), (-4, -1), (0, -3))
     require_threads(threads)
-    n, batch = model.nv, solve.shape[:-2]
+    matrices = [-block(slopes, 2) if solve is None else solve, *(block(slopes, k) for k in range(3))]
     states = [shaped(x, model.nq if name == "q" else n, name, model) for name, x in inputs.items()]
     wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")
     y = None if vector is None else shaped(vector, n, "vector", model)
     if y is not None:
         batch = np.broadcast_shapes(batch, y.shape[:-1])
     axes = 3 if y is None else 2
-    found = _four(batch + axes * (n,), solve.dtype, memory)
-    count, block = math.prod(batch), threads * max(1, _BLOCK // max(1, n * n))
-    if count * n == 0:
+    values = memory_for((*batch, 4 * n**axes), slopes.dtype, memory)
+    found = np.moveaxis(values.reshape(*batch, 4, *axes * (n,)), -1 - axes, 0)
+    count, most = math.prod(batch), max(1, _BLOCK // max(1, n**axes))
+    if count <= most or count * n == 0:
+        if count * n > 0:
+            _fill(model, states, matrices, y, wrench, found, None)
         return found
-    if y is not None and count <= block:
-        _fill(model, states, solve, slopes, y, wrench, threads, found, None)
-        return found
+    states, matrices = [_flat(x, batch, 1) for x in states], [_flat(x, batch, 2) for x in matrices]
+    wrench, targets = None if wrench is None else _flat(wrench, batch, 2), found.reshape(4, count, *axes * (n,))
+    y = None if y is None else _flat(y, batch, 1)
 
-    def flat(x: Array, last: int) -> Array:
-        own = x.shape[x.ndim - last :]
-        return np.require(np.broadcast_to(x, batch + own).reshape(count, *own), requirements=["C", "W"])
-
-    if y is not None:
-        states, y, wrench = [flat(x, 1) for x in states], flat(y, 1), None if wrench is None else flat(wrench, 2)
-        matrices = [flat(x, 2) for x in (solve, *slopes)]
-        targets, scratch = [x.reshape(count, n, n) for x in found], np.empty((block, 4, n, n), solve.dtype)
-        for first in range(0, count, block):
-            own = slice(first, first + block)
-            wrenches = None if wrench is None else wrench[own]
-            part, *along = (x[own] for x in matrices)
-            one, two, three, four = (x[own] for x in targets)
+    def run(part: slice) -> None:
+        scratch = np.empty((most, 4, n, n))
+        for own in _slices(part, count, most):
             _fill(
-                model, [x[own] for x in states], part, (along[0], along[1], along[2]), y[own], wrenches, threads,
-                (one, two, three, four), scratch[: count - first],
+                model, [x[own] for x in states], [x[own] for x in matrices], None if y is None else y[own],
+                None if wrench is None else wrench[own], targets[:, own], scratch[: own.stop - own.start],
             )  # fmt: skip
-        return found
-    pattern = pattern_of(model)
-    states, wrench = [flat(x, 1) for x in states], None if wrench is None else flat(wrench, 2)
-    tables = [flat(x, 2).reshape(count, n * n) for x in (solve, *slopes)]
-    tensors: list[Array] = [x.reshape(count, n**3) for x in found]
-    block = threads * max(1, _BLOCK // max(1, pattern.indices.shape[1]))
-    memory_of = PackedSecondDerivatives(np.empty((min(block, count), pattern.indices.shape[1]), solve.dtype), pattern)
-    for first in range(0, count, block):
-        own = slice(first, first + block)
-        wrenches = None if wrench is None else wrench[own]
-        place, speed, rate = (x[own] for x in states)
-        values = _packed(model, place, speed, rate, wrenches, threads, memory_of).values
-        given, results = [x[own] for x in tables], [x[own] for x in tensors]
 
-        def run(
-            part: slice, given: list[Array] = given, values: Array = values, results: list[Array] = results
-        ) -> None:
-            _solved(*(x[part] for x in given), values[part], *pattern.solved, *(x[part] for x in results))
-
-        if threads == 1:
-            run(slice(None))
-        else:
-            over_parts(threads, len(values), run)
+    over_parts(threads, count, run)
     return found
 
 
-def _four(shape: tuple[int, ...], kind: np.dtype[Any], memory: _Four | None) -> _Four:
-    """Return memory for four results: what is given, where it fits."""
-    if memory is not None and all(x.shape == shape and x.dtype == kind and x.flags.carray for x in memory):
-        return memory
-    return np.empty(shape, kind), np.empty(shape, kind), np.empty(shape, kind), np.empty(shape, kind)
+def _flat(x: Array, batch: tuple[int, ...], last: int) -> Array:
+    """Return an array with one axis for all states before its `last` own."""
+    own = x.shape[x.ndim - last :]
+    whole = x if x.shape == batch + own else np.broadcast_to(x, batch + own)
+    return whole.reshape(-1, *own)
+
+
+def _slices(part: slice, count: int, block: int) -> Iterator[slice]:
+    """Return blocks of states of a part."""
+    for first in range(part.start, min(part.stop, count), block):
+        yield slice(first, min(first + block, part.stop, count))
+
+
+def _by_runs(
+    model: Model,
+    inputs: dict[str, ArrayLike],
+    solve: Array | None,
+    slopes: Array,
+    f_ext: ArrayLike | None,
+    threads: int,
+    memory: Array | None,
+    leaving: tuple[Integers, Integers],
+) -> Array:
+    """Return what leaves the kernel for a tree, (..., numbers)."""
+    require_threads(threads)
+    n, batch, lists, pattern = model.nv, slopes.shape[:-2], solving_of(model).forces, pattern_of(model)
+    values = memory_for((*batch, int(leaving[0][:, 2].sum())), slopes.dtype, memory)
+    count, entries = math.prod(batch), pattern.indices.shape[1]
+    if values.size == 0:
+        return values
+    results, most = values.reshape(count, -1), max(LANES, _BLOCK // entries // LANES * LANES)
+    states = [_flat(shaped(x, model.nq if name == "q" else n, name, model), batch, 1) for name, x in inputs.items()]
+    states.append(np.empty((count, 0)) if solve is None else _flat(solve, batch, 2).reshape(count, -1))
+    states.append(_flat(slopes, batch, 2).reshape(count, -1))
+    wrench = None if f_ext is None else _flat(as_numbers(f_ext, "f_ext"), batch, 2)
+
+    def run(part: slice) -> None:
+        numbers = np.empty(min(most, count) * entries + LANES)  # the kernel looks a few numbers beyond
+        for own in _slices(part, count, most):
+            q, qd, qdd, *given = (np.require(x[own], requirements=["C", "W"]) for x in states)
+            forces = numbers[: len(q) * entries].reshape(-1, entries)
+            packed = PackedSecondDerivatives[SecondDerivatives](forces, pattern)
+            found = _packed(model, q, qd, qdd, None if wrench is None else wrench[own], 1, packed).values
+            if found is not forces:
+                forces[:] = found
+            _solved(model.table, q, *given, numbers, *lists, *leaving, results[own])
+
+    over_parts(threads, count, run)
+    return values
 
 
 def _fill(
     model: Model,
     states: list[Array],
-    solve: Array,
-    slopes: tuple[Array, Array, Array],
-    y: Array,
+    matrices: Sequence[Array],
+    y: Array | None,
     wrench: Array | None,
-    threads: int,
-    found: _Four,
+    found: Array,
     scratch: Array | None,
 ) -> None:
-    """Fill `found` with what is contracted with y for a few states, by the memory of `scratch`."""
-    vectors = (y[..., None, :] @ solve)[..., 0, :]
+    """Fill `found` for a few states, by the memory of `scratch`."""
+    solve, *slopes = matrices
     q, qd, qdd = states
-    d = _inverse(model, q, qd, qdd, vectors, wrench, threads, scratch)
+    vectors = None if y is None else (y[..., None, :] @ solve)[..., 0, :]
+    d = _inverse(model, q, qd, qdd, vectors, wrench, 1, scratch)
+    if y is None:
+        slopes = [x[..., None, :, :] for x in slopes]
     dq_dq, dq_dqd, dqd_dqd, dq_dgiven = found
     bent = np.matmul(d.dq_dqdd, slopes[0], out=dq_dgiven)
     np.add(d.dq_dq, bent, out=dq_dq)
@@ -487,6 +505,9 @@ def _fill(
     np.add(dq_dqd, d.dq_dqd, out=dq_dqd)
     np.copyto(dqd_dqd, d.dqd_dqd)
     np.matmul(d.dq_dqdd, slopes[2], out=dq_dgiven)
+    if y is None:
+        for x in found:
+            x[...] = (solve @ x.reshape(*x.shape[:-2], -1)).reshape(x.shape)
 
 
 def user_second_derivatives(

@@ -1,10 +1,10 @@
-"""Second derivatives of joint forces, in full and without what is zero for joints on different branches."""
+"""Results of second derivatives, in full and without what is zero for the tree or stands there twice."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from ...lie._arrays import as_numbers
 from ...model import layout
 from ...model.model import Model
 from ...shown import shown
-from ..kernels.derivatives.solved_second_derivatives import BLOCK
 
-_NAMES = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
 #: Axes of each part that may be swapped.
-_SWAPPED = {"dq_dq": (1, 2), "dq_dqd": None, "dqd_dqd": (1, 2), "dq_dqdd": (0, 2)}
+_SWAPPED = {"dq_dq": (1, 2), "dq_dqd": None, "dqd_dqd": (1, 2), "dq_dqdd": (0, 2), "dq_dtau": (0, 2)}
+
+Whole = TypeVar("Whole")
 
 
 @shown
@@ -49,13 +49,65 @@ class SecondDerivatives:
     dq_dqdd: Array
 
 
+@shown
+@dataclass(frozen=True, eq=False)
+class ForwardSecondDerivatives:
+    """Second derivatives of accelerations: of one number, (..., nv, nv), or of all, (..., nv, nv, nv).
+
+    The acceleration comes first. Derivatives along q are along `Model.integrate`, symmetric, as in `SecondDerivatives`.
+
+    Attributes
+    ----------
+    dq_dq : ndarray
+        Along q_j and q_k; symmetric in the last two axes.
+    dq_dqd : ndarray
+        Along q_j and qd_k.
+    dqd_dqd : ndarray
+        Along qd_j and qd_k; symmetric.
+    dq_dtau : ndarray
+        Along q_j and tau_k: the derivative of column k of the inverse mass matrix along q_j.
+    """
+
+    dq_dq: Array
+    dq_dqd: Array
+    dqd_dqd: Array
+    dq_dtau: Array
+
+
+@shown
+@dataclass(frozen=True, eq=False)
+class HybridSecondDerivatives:
+    """Second derivatives of what hybrid dynamics finds: (..., nv, nv) of one number, (..., nv, nv, nv) of all.
+
+    Entry i of the first axis is the joint force where the acceleration is prescribed, else the acceleration. Along q
+    they are along `Model.integrate`, symmetric, as in `SecondDerivatives`.
+
+    Attributes
+    ----------
+    dq_dq : ndarray
+        Along q_j and q_k; symmetric in the last two axes.
+    dq_dqd : ndarray
+        Along q_j and qd_k.
+    dqd_dqd : ndarray
+        Along qd_j and qd_k; symmetric.
+    dq_dgiven : ndarray
+        Along q_j and what is given at coordinate k: qdd_k where it is prescribed, else tau_k.
+    """
+
+    dq_dq: Array
+    dq_dqd: Array
+    dqd_dqd: Array
+    dq_dgiven: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Which entries are kept: those of a part of the values, and forces and coordinates i, j, k, (3, entries)."""
+    """Which entries are kept: those of a part of the values, numbers i, j, k, (3, entries), and of which class."""
 
     nv: int
     parts: dict[str, slice]
     indices: Integers
+    kind: type[Any]
 
     @cached_property
     def sums(self) -> dict[str, tuple[Integers, Integers, Integers, Integers]]:
@@ -77,55 +129,16 @@ class Pattern:
             found[name] = entry[order], force[order], starts, places
         return found
 
-    @cached_property
-    def solved(self) -> tuple[Integers, ...]:
-        """Lists for the kernel `solved_second_derivatives`, by the coordinate k of entries along q_k, or qd_k of two.
-
-        Where those of each k begin, (4, nv + 1), in the last four; vectors of a row of each table; rows of joint forces
-        in it; coordinates m along qd_k qd_m; what it holds, an entry, and twice its place, 1 more for half of it; and
-        derivatives of the mass matrix, an entry, its row of the table, and the column.
-        """
-        n = self.nv
-        line = LANES * (-(-n // LANES))
-        parts = {name: (np.arange(part.start, part.stop), *self.indices[:, part]) for name, part in self.parts.items()}
-        e, i, j, m = parts["dq_dqdd"]
-        other = i != m
-        bent = np.stack([np.concatenate([e, e[other]]), np.concatenate([j, j[other]]), np.concatenate([i, m[other]]),
-                         np.concatenate([m, i[other]])])  # fmt: skip
-        e, i, m, k = parts["dqd_dqd"]
-        pairs = np.zeros((n, n), np.bool_)
-        pairs[k, m] = True
-        added = [np.stack([e, k, i, 3 * line + (np.cumsum(pairs, axis=1) - 1)[k, m], np.zeros_like(e)])]
-        e, i, m, k = parts["dq_dq"]
-        added.append(np.stack([e, k, i, m, k == m]))
-        e, i, k, m = parts["dq_dqd"]
-        added.append(np.stack([e, k, i, line + m, np.zeros_like(e)]))
-        sums = np.concatenate(added, axis=1)
-        used = np.zeros((n, n), np.bool_)
-        used[sums[1], sums[2]] = used[bent[1], bent[2]] = True
-        place = np.cumsum(used, axis=1) - 1
-        sums = sums[:, np.lexsort((sums[3], sums[2], sums[1]))]
-        bent = bent[:, np.lexsort((bent[3], bent[2], bent[1]))]
-        counts = [used.sum(axis=1), pairs.sum(axis=1)] + [np.bincount(x[1], minlength=n) for x in (sums, bent)]
-        starts = np.concatenate([np.zeros((4, 1), np.int64), np.cumsum(counts, axis=1)], axis=1)
-        vectors = 3 * line // LANES + (-(-counts[1] // LANES))
-        widths = BLOCK * (-(-vectors // BLOCK))
-        held = 2 * (place[sums[1], sums[2]] * widths[sums[1]] * LANES + sums[3]) + sums[4]
-        bent[2] = place[bent[1], bent[2]]
-        lists = [starts, widths, np.nonzero(used)[1], np.nonzero(pairs)[1]]
-        lists += [np.stack([sums[0], held], axis=1), bent[[0, 2, 3]].T]
-        return tuple(np.ascontiguousarray(x, np.int64) for x in lists)
-
 
 @shown
 @dataclass(frozen=True, eq=False)
-class PackedSecondDerivatives:
-    """Second derivatives of all joint forces that the tree leaves: those of coordinates and forces on one branch.
+class PackedSecondDerivatives(Generic[Whole]):
+    """Second derivatives of all joint forces, or accelerations, that the tree leaves, those that are equal once.
 
     Attributes
     ----------
     values : ndarray, shape (..., entries)
-        Entries of ``dq_dq``, then of ``dq_dqd``, ``dqd_dqd`` and ``dq_dqdd``.
+        Entries of ``dq_dq``, then of ``dq_dqd``, ``dqd_dqd`` and ``dq_dqdd``, or ``dq_dtau``.
     pattern : Pattern
         What they are, the same object for all results of a model; use `indices` and `part`.
     """
@@ -135,20 +148,21 @@ class PackedSecondDerivatives:
 
     @property
     def indices(self) -> Integers:
-        """Force i and coordinates j and k of each entry, (3, entries).
+        """Force or acceleration i and coordinates j and k of each entry, (3, entries).
 
-        Entries of ``dq_dq`` and ``dqd_dqd`` stand for j and k swapped as well, those of ``dq_dqdd``, derivatives of
-        entries (i, k) of the mass matrix along q_j, for i and k swapped.
+        Entries of ``dq_dq`` and ``dqd_dqd`` stand for j and k swapped as well, those of ``dq_dqdd`` and ``dq_dtau``,
+        derivatives of entries (i, k) of the mass matrix or its inverse along q_j, for i and k swapped.
         """
         return self.pattern.indices
 
     def part(self, name: str) -> slice:
-        """Return where in `values` and `indices` the entries of "dq_dq", "dq_dqd", "dqd_dqd" or "dq_dqdd" are."""
+        """Return where in `values` and `indices` the entries of "dq_dq", "dq_dqd" and so on are."""
         if name not in self.pattern.parts:
-            raise InputError(f"part: one of {', '.join(_NAMES)} is expected, got {name!r}", name="part", value=name)
+            known = ", ".join(self.pattern.parts)
+            raise InputError(f"part: one of {known} is expected, got {name!r}", name="part", value=name)
         return self.pattern.parts[name]
 
-    def dense(self) -> SecondDerivatives:
+    def dense(self) -> Whole:
         """Return all entries, (..., nv, nv, nv) each."""
         n, found = self.pattern.nv, []
         for name, part in self.pattern.parts.items():
@@ -161,10 +175,10 @@ class PackedSecondDerivatives:
                 other[swapped[0]], other[swapped[1]] = index[swapped[1]], index[swapped[0]]
                 tensor[(..., *other)] = self.values[..., part]
             found.append(tensor)
-        return SecondDerivatives(*found)
+        return cast(Whole, self.pattern.kind(*found))
 
-    def contracted(self, vector: ArrayLike) -> SecondDerivatives:
-        """Return the second derivatives of ``vector . tau`` for vectors (..., nv): (..., nv, nv) each."""
+    def contracted(self, vector: ArrayLike) -> Whole:
+        """Return those of the product with vectors (..., nv): (..., nv, nv) each."""
         n, y = self.pattern.nv, as_numbers(vector, "vector")
         if y.ndim == 0 or y.shape[-1] != n:
             raise InputError(f"vector: shape (..., {n}) is expected, got {y.shape}", name="vector", value=y.shape)
@@ -176,26 +190,35 @@ class PackedSecondDerivatives:
             if places.size > 0:
                 matrix[..., places] = np.add.reduceat(products, starts, axis=-1)
             found.append(matrix.reshape(*products.shape[:-1], n, n))
-        return SecondDerivatives(*found)
+        return cast(Whole, self.pattern.kind(*found))
 
 
-def gathered(tensors: SecondDerivatives, pattern: Pattern) -> PackedSecondDerivatives:
+def gathered(tensors: Whole, pattern: Pattern) -> PackedSecondDerivatives[Whole]:
     """Return what a pattern keeps of all entries."""
     whole = (getattr(tensors, name)[(..., *pattern.indices[:, part])] for name, part in pattern.parts.items())
     return PackedSecondDerivatives(np.concatenate(list(whole), axis=-1), pattern)
 
 
-def pattern_of(model: Model) -> Pattern:
-    """Return the pattern of a model, for a plain one in the order of the kernel."""
+def _key(model: Model) -> bytes:
     tree = np.ascontiguousarray(model.rows[1:, [layout.PARENT, layout.FIRST, layout.LAST]], dtype=np.int64)
-    if model.plain:
-        return _plain_pattern(tree.tobytes())
+    return tree.tobytes()
+
+
+def is_tree(model: Model) -> bool:
+    """Return whether the coordinates are those of the rows, and their screws those of the library."""
+    return model.coupling is None and not model.custom_joints
+
+
+def pattern_of(model: Model) -> Pattern:
+    """Return the pattern of joint forces, of a tree in the order of the kernel."""
+    if is_tree(model):
+        return _tree_pattern(_key(model))
     rates = None if model.coupling is None else (model.coupling.rates != 0.0).tobytes()
-    return _any_pattern(tree.tobytes(), model.nv, rates)
+    return _any_pattern(_key(model), model.nv, rates)
 
 
-def _tree(key: bytes) -> tuple[list[list[int]], Integers, Integers]:
-    """Return the rows of each row's branch, from the last of its joint up, and first and last rows of joints."""
+def _tree(key: bytes) -> tuple[list[list[int]], Integers, Integers, Integers]:
+    """Return the rows of each row's branch, from its joint's last up, and first and last rows and bases of joints."""
     parent, first, last = np.frombuffer(key, np.int64).reshape(-1, 3).T - 1
     branches = []
     for row in range(parent.size):
@@ -204,30 +227,40 @@ def _tree(key: bytes) -> tuple[list[list[int]], Integers, Integers]:
             branch.append(j)
             j = int(parent[j])
         branches.append(branch)
-    return branches, first, last
+    return branches, first, last, parent[first]
+
+
+def _blocks(key: bytes) -> list[list[tuple[Integers, Integers]]]:
+    """Return, for q q, q qd and qd qd, of each row the forces and the pairs j, k (2, pairs) of the kernel's entries."""
+    branches, first, last, _ = _tree(key)
+    related = _related(branches)
+    found: list[list[tuple[Integers, Integers]]] = [[], [], []]
+    for k, rows in enumerate(branches):
+        branch, forces = np.array(rows), np.flatnonzero(related[k])
+        above, up_to = branch[last[k] - first[k] + 1 :], branch[last[k] - k :]
+        deep = branch[: branch.size - 1 - last[branch[-1]] + branch[-1]]  # beyond the first joint
+        one, own = np.full(branch.size, k), np.full(above.size, k)
+        pairs = np.stack([up_to, one[: up_to.size]])
+        both = np.stack([np.concatenate([deep, own]), np.concatenate([one[: deep.size], above])])
+        for part, jk in enumerate((pairs, both, pairs)):
+            found[part].append((forces, jk))
+    return found
 
 
 @lru_cache(maxsize=64)
-def _plain_pattern(key: bytes) -> Pattern:
-    branches, first, last = _tree(key)
-    n = len(branches)
-    related = _related(branches)
-    found: list[list[Integers]] = [[], [], [], []]
-    for k in range(n):
-        branch, forces = np.array(branches[k]), np.flatnonzero(related[k])
-        above, up_to = branch[last[k] - first[k] + 1 :], branch[last[k] - k :]
+def _tree_pattern(key: bytes) -> Pattern:
+    branches, first, last, _ = _tree(key)
+    found = [[np.concatenate([np.repeat(forces, jk.shape[1])[None], np.tile(jk, forces.size)]) for forces, jk in part]
+             for part in _blocks(key)]  # fmt: skip
+    found.append([])
+    for k, related in enumerate(_related(branches)):
+        above = np.array(branches[k][last[k] - first[k] + 1 :], np.int64)
         place = {int(r): a for a, r in enumerate(above)}
-        rest = [above[place.get(int(r), 0) :] for r in forces]
-        one, own = np.full(branch.size, k), np.full(above.size, k)
-        pairs = np.stack([up_to, one[: up_to.size]])
-        deep = branch[: branch.size - 1 - last[branch[-1]] + branch[-1]]  # beyond the first joint
-        both = np.stack([np.concatenate([deep, own]), np.concatenate([one[: deep.size], above])])
-        for part, jk in ((0, pairs), (1, both), (2, pairs)):
-            found[part].append(np.concatenate([np.repeat(forces, jk.shape[1])[None], np.tile(jk, forces.size)]))
-        last_axis = np.concatenate(rest)
-        force = np.repeat(forces, [x.size for x in rest])
-        found[3].append(np.stack([force, np.full(force.size, k), last_axis]))
-    return _pattern(n, [np.concatenate(x, axis=1) if x else np.zeros((3, 0), np.int64) for x in found])
+        rest = [above[place.get(int(r), 0) :] for r in np.flatnonzero(related)]
+        force = np.repeat(np.flatnonzero(related), [x.size for x in rest])
+        found[3].append(np.stack([force, np.full(force.size, k), np.concatenate(rest)]))
+    whole = [np.concatenate(x, axis=1) if x else np.zeros((3, 0), np.int64) for x in found]
+    return _pattern(len(branches), whole, SecondDerivatives)
 
 
 def _related(branches: list[list[int]]) -> Mask:
@@ -241,7 +274,7 @@ def _related(branches: list[list[int]]) -> Mask:
 @lru_cache(maxsize=64)
 def _any_pattern(key: bytes, nv: int, rates: bytes | None) -> Pattern:
     """Return the pattern of all forces and coordinates that are on one branch, or coupled to such joints."""
-    branches, _, _ = _tree(key)
+    branches = _tree(key)[0]
     n, related = len(branches), _related(branches)
     whole = related[:, :, None] & related[:, None, :] & related
     if rates is not None:
@@ -250,12 +283,95 @@ def _any_pattern(key: bytes, nv: int, rates: bytes | None) -> Pattern:
     i, j, k = np.argwhere(whole).T
     all_of_them = np.stack([i, j, k])
     half = all_of_them[:, j <= k]
-    return _pattern(nv, [half, all_of_them, half, all_of_them[:, i <= k]])
+    return _pattern(nv, [half, all_of_them, half, all_of_them[:, i <= k]], SecondDerivatives)
 
 
-def _pattern(nv: int, indices: list[Integers]) -> Pattern:
+def _pattern(nv: int, indices: list[Integers], kind: type[Any]) -> Pattern:
     ends = np.cumsum([0] + [x.shape[1] for x in indices])
     whole = np.concatenate(indices, axis=1)
     whole.flags.writeable = False
-    parts = {name: slice(int(a), int(b)) for name, a, b in zip(_NAMES, ends[:-1], ends[1:], strict=True)}
-    return Pattern(nv, parts, whole)
+    names = [field.name for field in fields(kind)]
+    parts = {name: slice(int(a), int(b)) for name, a, b in zip(names, ends[:-1], ends[1:], strict=True)}
+    return Pattern(nv, parts, whole, kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Solving:
+    """What the kernel `solved_second_derivatives` is told of forces, and of what leaves, all or what is kept."""
+
+    pattern: Pattern
+    forces: tuple[Integers, Integers, Integers]
+    whole: tuple[Integers, Integers]
+    kept: tuple[Integers, Integers]
+
+
+@lru_cache(maxsize=64)
+def _solving(key: bytes) -> Solving:
+    branches, _, _, base = _tree(key)
+    n, related = len(branches), _related(branches)
+    width = LANES * -(-n // LANES)
+    zero, moves = n * width, np.repeat(base[:, None] >= 0, n, axis=1)
+    blocks: list[list[int]] = []
+    forces: list[int] = []
+    targets: list[int] = []
+    begin = 0
+    for part in _blocks(key):
+        for force, (j, k) in part:
+            rows, columns = len(forces), len(targets)
+            forces.extend(force)
+            targets.extend(j * width + k)
+            targets.extend([zero + 1] * (-j.size % LANES))
+            blocks.append([begin, j.size, rows, len(forces), columns, len(targets)])
+            begin += j.size * force.size
+    blocks.append([_tree_pattern(key).indices.shape[1]] + 5 * [0])
+    j, k = np.indices((n, n))
+    nothing, one = np.full((n, n), zero), np.where(moves, zero + 1 + k, zero)
+    here, there = j * width + k, k * width + j
+    pair = np.where(related, np.minimum(here, there), zero)
+    runs = [(here, there), (one, np.where(related & moves, here, zero)), (pair, nothing), (one, nothing)]
+    masks = _kept(related, moves)
+    every = [np.ones_like(related)] * 4
+    counts = [np.full((n, n), n)] * 3
+
+    def leave(masks: list[Mask], last: Integers) -> tuple[Integers, Integers]:
+        listed = [np.stack([a[mask], b[mask], c[mask]], axis=1)
+                  for (a, b), c, mask in zip(runs, [*counts, last], masks, strict=True)]  # fmt: skip
+        ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *(mask.sum(axis=1) for mask in masks)]))
+        return np.concatenate(listed), ends
+
+    return Solving(
+        _pattern_of_runs(n, masks),
+        (np.array(blocks), width // LANES * np.array(forces, np.int64), width // LANES * np.array(targets, np.int64)),
+        leave(every, counts[0]),
+        leave(masks, k + 1),
+    )
+
+
+def _kept(related: Mask, moves: Mask) -> list[Mask]:
+    """Return which pairs of coordinates a pattern of accelerations keeps, for each part."""
+    half = np.triu(np.ones_like(related))
+    return [half, moves, related & half, moves]
+
+
+def _pattern_of_runs(n: int, masks: list[Mask]) -> Pattern:
+    """Return the pattern of all accelerations for pairs of coordinates; of those along q and tau up to that of tau."""
+    found = []
+    for part, mask in enumerate(masks):
+        j, k = np.nonzero(mask)
+        counts = k + 1 if part == 3 else np.full(k.size, n)
+        i = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        found.append(np.stack([i, np.repeat(j, counts), np.repeat(k, counts)]))
+    return _pattern(n, found, ForwardSecondDerivatives)
+
+
+def solving_of(model: Model) -> Solving:
+    """Return what the kernel is told of a tree."""
+    return _solving(_key(model))
+
+
+def accelerations_of(model: Model) -> Pattern:
+    """Return the pattern of accelerations."""
+    if is_tree(model):
+        return solving_of(model).pattern
+    every = np.ones((model.nv, model.nv), np.bool_)
+    return _pattern_of_runs(model.nv, _kept(every, every))

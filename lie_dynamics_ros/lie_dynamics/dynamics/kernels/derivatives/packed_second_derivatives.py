@@ -152,7 +152,7 @@ def put_turned(work, j, force, swing, turned, a):
 
 
 #: Numbers of a batch that is written past the caches, which it would fill.
-_LARGE = 2**18
+LARGE = 2**18
 
 # Rows of `lists`: rows of the branch from the last of a joint up; rows on one branch with it; their places in the
 # former, -1 beyond; scratch; and how many there are of both, then where the parts of its entries begin, and end, and
@@ -270,7 +270,7 @@ def fill_joint(rows, first, last, lists, work, turned, piece):
 @outline
 def store_piece(piece, first, beyond, start, out, at, offset, window):
     """Store entries of a tile, past the caches where there are many; return whether all are finite."""
-    if out.size > _LARGE:
+    if out.size > LARGE:
         return store_past(piece, first, beyond - first, start, out, at, offset, window)
     return store_line(piece, first, beyond - first, start, out, at)
 

@@ -3,206 +3,247 @@
 With S what is found for missing forces, G derivatives of accelerations along q, qd and what is given, D_k the
 derivative of the mass matrix along q_k, and T those of the forces,
 
-    found along q_k q_m      = S (T_k + D_k G_q) + the same with k and m swapped,      T_k up to k, half of k k,
-    found along q_k qd_m     = S (T_k + D_k G_qd),          found along q_k and what is given = S D_k G_given,
+    found along q_j q_k = S (T + D_k G_q,j + D_j G_q,k),        along qd_j qd_k = S T,
+    found along q_k qd_m = S (T + D_k G_qd,m),                  along q_k and what is given at m = S D_k G_given,m.
 
-and along qd_k qd_m for m up to k, and the other way round, S T_k, of those m alone. All that S is multiplied with for
-one k stands side by side in one table of rows on a branch with k, in vectors of columns; four rows of S at a time are
-multiplied with all tables, by four vectors, and what is found leaves past the caches.
+A step along q_k turns all beyond by its screw J_k. So with the twist u that accelerations give to the base of its
+joint, and the momentum p that they give to all bodies beyond, for rows of S and for columns of G,
+
+    S_i D_k G_m = (J_k x* p_i) . u_m + [u_i, J_k] . p_m :
+
+twelve products, however large the robot. All unknowns i stand side by side in vectors, a run of them for each pair of
+coordinates, and leave in that order.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from ....engine.compile import inline, kernel, outline
-from ....engine.lanes import LANES, column_space, get, lift, place_vector_from, put, vector_space
+from ....engine.compile import kernel, outline, straight
+from ....engine.lanes import LANES, at, column_space, entry, get, lift, place, place_vector_from, put, workspace
 from ....engine.past_caches import copy_past
 from ....engine.tiles import drain, line_offset
-from ....model.layout import OK
+from ....model.layout import FIRST, N_V, OK, PARENT
+from ..common.spatial import bracket, get_twist, on_wrench, plus, times
+from ..common.world import INERTIA_COLUMNS, J, inertia_times, own_inertias, poses_and_screws
+from .packed_second_derivatives import LARGE
 
-#: Rows and vectors of a block of a product.
-BLOCK = 4
-#: Numbers of a plane that is written past the caches.
-_LARGE = 512
+
+@straight
+def get_six(a, at, step):
+    """Return six vectors as a pair of three."""
+    return (
+        (get(a, at), get(a, at + step), get(a, at + 2 * step)),
+        (get(a, at + 3 * step), get(a, at + 4 * step), get(a, at + 5 * step)),
+    )
+
+
+@straight
+def put_six(a, at, step, x):
+    """Store a pair of three vectors."""
+    put(a, at, x[0][0])
+    put(a, at + step, x[0][1])
+    put(a, at + 2 * step, x[0][2])
+    put(a, at + 3 * step, x[1][0])
+    put(a, at + 4 * step, x[1][1])
+    put(a, at + 5 * step, x[1][2])
+
+
+@straight
+def put_eight(a, at, step, x):
+    """Store eight vectors."""
+    put(a, at, x[0])
+    put(a, at + step, x[1])
+    put(a, at + 2 * step, x[2])
+    put(a, at + 3 * step, x[3])
+    put(a, at + 4 * step, x[4])
+    put(a, at + 5 * step, x[5])
+    put(a, at + 6 * step, x[6])
+    put(a, at + 7 * step, x[7])
 
 
 @outline
-def put_columns(matrix, n, first, width, into):
-    """Store a matrix (n n) in rows of `width` vectors, from vector `first` on."""
-    flat = into.reshape(into.size)
+def spread(matrix, first, n, row, column, factor, vectors, into):
+    """Store entries `row` i + `column` j of a flat matrix, times a factor, in rows of vectors."""
     for i in range(n):
         for j in range(n):
-            flat[(i * width + first) * LANES + j] = matrix[i * n + j]
+            place(into, i * vectors * LANES + j, factor * at(matrix, first + i * row + j * column))
 
 
 @outline
-def fill_table(k, values, starts, sums, slopes, g, wide, table, begin, width):
-    """Fill the rows of the table of q_k: derivatives of forces, and those of the mass matrix times G."""
-    zero = lift(0.0, get(table, 0))
-    for a in range(begin, begin + (starts[0, k + 1] - starts[0, k]) * width):
-        put(table, a, zero)
-    flat, line = table.reshape(table.size), begin * LANES
-    for e in range(starts[2, k], starts[2, k + 1]):
-        x = values[sums[e, 0]]
-        place = sums[e, 1]
-        flat[line + place // 2] = 0.5 * x if place % 2 == 1 else x
-    for e in range(starts[3, k], starts[3, k + 1]):
-        x, to, at = values[slopes[e, 0]], begin + slopes[e, 1] * width, slopes[e, 2] * wide
-        for v in range(wide):
-            put(table, to + v, get(table, to + v) + x * get(g, at + v))
+def fill_motion(rows, work, g, vectors, motion):
+    """Fill each row's twist and the momentum of all from it on, that accelerations (n n) give."""
+    n, half, size = int(rows[0, N_V]), 6 * vectors, 12 * vectors
+    for v in range(half):
+        put(motion, v, lift(0.0, get(motion, 0)))
+    for i in range(1, n + 1):
+        screw, above, to = get_twist(work, i, J), int(rows[i, PARENT]) * size, i * size
+        for v in range(vectors):
+            x = plus(get_six(motion, above + v, vectors), times(get(g, (i - 1) * vectors + v), screw))
+            put_six(motion, to + v, vectors, x)
+            put_six(motion, to + half + v, vectors, inertia_times(work, i, x[0], x[1]))
+    for i in range(n, 0, -1):
+        line, to = i * size + half, int(rows[i, PARENT]) * size + half
+        if to > half:
+            for v in range(half):
+                put(motion, to + v, get(motion, to + v) + get(motion, line + v))
 
 
 @outline
-def multiply(i, first, count, related, s, rows, table, begin, width, product):
-    """Fill `product` (BLOCK, width) with rows i, ... of S, given by columns of `rows` numbers, times the table's."""
-    zero = lift(0.0, get(table, 0))
-    for v in range(0, width, BLOCK):
-        a0, a1, a2, a3 = zero, zero, zero, zero
-        b0, b1, b2, b3 = zero, zero, zero, zero
-        c0, c1, c2, c3 = zero, zero, zero, zero
-        d0, d1, d2, d3 = zero, zero, zero, zero
-        for r in range(count):
-            at, column = begin + r * width + v, related[first + r] * rows + i
-            x0, x1, x2, x3 = get(table, at), get(table, at + 1), get(table, at + 2), get(table, at + 3)
-            y = s[column]
-            a0, a1, a2, a3 = a0 + y * x0, a1 + y * x1, a2 + y * x2, a3 + y * x3
-            y = s[column + 1]
-            b0, b1, b2, b3 = b0 + y * x0, b1 + y * x1, b2 + y * x2, b3 + y * x3
-            y = s[column + 2]
-            c0, c1, c2, c3 = c0 + y * x0, c1 + y * x1, c2 + y * x2, c3 + y * x3
-            y = s[column + 3]
-            d0, d1, d2, d3 = d0 + y * x0, d1 + y * x1, d2 + y * x2, d3 + y * x3
-        at = v
-        put(product, at, a0)
-        put(product, at + 1, a1)
-        put(product, at + 2, a2)
-        put(product, at + 3, a3)
-        at += width
-        put(product, at, b0)
-        put(product, at + 1, b1)
-        put(product, at + 2, b2)
-        put(product, at + 3, b3)
-        at += width
-        put(product, at, c0)
-        put(product, at + 1, c1)
-        put(product, at + 2, c2)
-        put(product, at + 3, c3)
-        at += width
-        put(product, at, d0)
-        put(product, at + 1, d1)
-        put(product, at + 2, d2)
-        put(product, at + 3, d3)
+def turn_motion(rows, work, vectors, motion, turned):
+    """Fill what the screw of each row makes of the momentum of its joint and the twist of its base."""
+    half, size = 6 * vectors, 12 * vectors
+    for k in range(1, int(rows[0, N_V]) + 1):
+        screw, first, to = get_twist(work, k, J), int(rows[k, FIRST]), (k - 1) * size
+        p, u = first * size + half, int(rows[first, PARENT]) * size
+        for v in range(vectors):
+            put_six(turned, to + v, vectors, on_wrench(screw, get_six(motion, p + v, vectors)))
+            put_six(turned, to + half + v, vectors, bracket(get_six(motion, u + v, vectors), screw))
 
 
-@inline
-def put_row(vectors, product, at, numbers, to):
-    """Store vectors of a product; what is too much of the last is written over by the next row, or lies behind all."""
+@outline
+def multiply(rows, k, turned, motion, vectors, lower, table, to):
+    """Fill the runs of row `k` and all columns, twelve products each, eight columns at a time."""
+    zero, size, step = lift(0.0, get(table, 0)), 12 * vectors, LANES * vectors
+    first = int(rows[k, FIRST])
+    base = int(rows[first, PARENT])
     for v in range(vectors):
-        place_vector_from(numbers, to + v * LANES, get(product, at + v))
+        for b in range(v if lower else 0, vectors):
+            x0, x1, x2, x3, x4, x5, x6, x7 = zero, zero, zero, zero, zero, zero, zero, zero
+            left, m = (k - 1) * size + v, (base * size + b) * LANES
+            for _half in range(2):
+                for _ in range(6):
+                    y = get(turned, left)
+                    x0, x1, x2 = x0 + at(motion, m) * y, x1 + at(motion, m + 1) * y, x2 + at(motion, m + 2) * y
+                    x3, x4, x5 = x3 + at(motion, m + 3) * y, x4 + at(motion, m + 4) * y, x5 + at(motion, m + 5) * y
+                    x6, x7 = x6 + at(motion, m + 6) * y, x7 + at(motion, m + 7) * y
+                    left += vectors
+                    m += step
+                m = (first * size + 6 * vectors + b) * LANES
+            put_eight(table, to + LANES * b * vectors + v, vectors, (x0, x1, x2, x3, x4, x5, x6, x7))
 
 
 @outline
-def deal(k, n, few, columns, first, beyond, vectors, width, product, half, planes, places):
-    """Store row k, and column k of what is symmetric, of what is found of a few rows of a product."""
-    flat, numbers = product.reshape(product.size), planes.reshape(planes.size)
-    for row in range(few):
-        at, to = row * width, places[row, 2]
-        put_row(vectors, product, at, half, row * (n * n + LANES) + k * n)
-        put_row(vectors, product, at + vectors, numbers, places[row, 1] + k * n)
-        put_row(vectors, product, at + 2 * vectors, numbers, places[row, 3] + k * n)
-        at = (at + 3 * vectors) * LANES - first
-        for c in range(first, beyond):
-            x, m = flat[at + c], columns[c]
-            numbers[to + k * n + m] = x
-            numbers[to + m * n + k] = x
+def add_forces(values, begin, s, blocks, k, related, targets, part, vectors, few, table):
+    """Add S T to the runs of a block: a row of values for each force, a column for each run."""
+    columns, first, beyond, start = blocks[k, 1], blocks[k, 2], blocks[k, 3], blocks[k, 4]
+    begin += blocks[k, 0] - start
+    zero = lift(0.0, get(table, 0))
+    for c in range(start, blocks[k, 5], LANES):
+        for v in range(vectors):
+            x0, x1, x2, x3, x4, x5, x6, x7 = zero, zero, zero, zero, zero, zero, zero, zero
+            m = begin + c
+            for i in range(first, beyond):
+                y = get(s, entry(related, i) + v)
+                x0, x1, x2 = x0 + at(values, m) * y, x1 + at(values, m + 1) * y, x2 + at(values, m + 2) * y
+                x3, x4, x5 = x3 + at(values, m + 3) * y, x4 + at(values, m + 4) * y, x5 + at(values, m + 5) * y
+                x6, x7 = x6 + at(values, m + 6) * y, x7 + at(values, m + 7) * y
+                m += columns
+            put_eight(few, 0, 1, (x0, x1, x2, x3, x4, x5, x6, x7))
+            if part == 0:
+                if c == start:  # the run of a coordinate with itself is added to itself
+                    put(few, 0, 0.5 * x0)
+                for k in range(LANES):
+                    put(few, k, get(few, k) + get(table, entry(targets, c + k) + v))
+            for k in range(LANES):
+                put(table, entry(targets, c + k) + v, get(few, k))
 
 
 @outline
-def copy_plane(planes, begin, count, flat, shift):
-    """Copy a plane to the results, past the caches where it has many lines."""
-    if count >= _LARGE:
-        copy_past(planes, begin, count, flat, shift)
-        return
-    numbers = planes.reshape(planes.size)
-    for j in range(begin, begin + count):
-        flat[j + shift] = numbers[j]
+def emit(table, vectors, runs, first, beyond, window, out, to, offset):
+    """Store the sums of pairs of runs, one after the other; return where the next begins."""
+    lead = (to + offset) % LANES
+    end = lead
+    for r in range(first, beyond):
+        a, b, count = runs[r, 0] * vectors, runs[r, 1] * vectors, runs[r, 2]
+        for v in range((count + LANES - 1) // LANES):  # what is too much of the last is written over, or left behind
+            place_vector_from(window, end + v * LANES, get(table, a + v) + get(table, b + v))
+        end += count
+    if out.size > LARGE:
+        copy_past(window, lead, end - lead, out, to - lead)
+    else:
+        for k in range(lead, end):
+            out[to - lead + k] = at(window, k)
+    return to + end - lead
 
 
 @outline
-def both_ways(n, half, first, planes, to):
-    """Store the sum of a matrix (n n) and its transpose."""
-    numbers = planes.reshape(planes.size)
-    for j in range(n):
-        for k in range(j + 1):
-            x = half[first + j * n + k] + half[first + k * n + j]
-            numbers[to + j * n + k] = x
-            numbers[to + k * n + j] = x
-
-
-@outline
-def clear_plane(n, planes, to):
-    """Store zeros."""
-    numbers = planes.reshape(planes.size)
-    for j in range(to, to + n * n):
-        numbers[j] = 0.0
+def find_state(rows, q, solve, slopes, values, begin, lists, leaving, scratch, out, to, offset):
+    """Store what leaves of one state, whose entries begin in `values`; return where the next begins."""
+    blocks, related, targets = lists
+    runs, chunks, lower = leaving
+    work, few, g, s, motion, turned, table, window = scratch
+    n = int(rows[0, N_V])
+    vectors = (n + LANES - 1) // LANES
+    line = LANES * vectors * vectors  # of all runs of a coordinate
+    poses_and_screws(rows, q, work)
+    own_inertias(rows, work)
+    if solve.size == 0:
+        spread(slopes, (2 * n + 1) * n, n, n, 1, -1.0, vectors, s)
+    else:
+        spread(solve, 0, n, 1, n, 1.0, vectors, s)
+    fill_motion(rows, work, s, vectors, motion)
+    turn_motion(rows, work, vectors, motion, turned)
+    for part in range(4):
+        if part != 2:
+            spread(slopes, n + min(part, 2) * n * n, n, n, 1, 1.0, vectors, g)
+            fill_motion(rows, work, g, vectors, motion)
+        if part == 0:
+            for k in range(n):
+                multiply(rows, k + 1, turned, motion, vectors, False, table, k * line)
+        if part < 3:
+            for k in range(part * n, part * n + n):
+                add_forces(values, begin, s, blocks, k, related, targets, part, vectors, few, table)
+        for k in range(n):
+            if part % 2 == 1 and rows[int(rows[k + 1, FIRST]), PARENT] > 0.0:
+                multiply(rows, k + 1, turned, motion, vectors, part == 3 and lower, table, n * line + vectors)
+            chunk = part * n + k
+            to = emit(table, vectors, runs, chunks[chunk], chunks[chunk + 1], window, out, to, offset)
+    return to
 
 
 @kernel(
-    "(" + "float64[:,::1], " * 5 + "int64[:,::1], int64[::1], int64[::1], int64[::1], int64[:,::1], int64[:,::1], "
-    "float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1])"
+    "(" + "float64[:,::1], " * 4 + "float64[::1], int64[:,::1], int64[::1], int64[::1], int64[:,::1], int64[::1], "
+    "float64[:,::1])"
 )
 def solved_second_derivatives(
-    solve, g_q, g_qd, g_given, values, starts, widths, related, columns, sums, slopes, dq_dq, dq_dqd, dqd_dqd, dq_dgiven
+    rows, q, solve, slopes, values, blocks, related, targets, runs, chunks, out
 ):
-    """Fill the tensors (states, n n n) from S and G (states, n n) and packed entries, by the lists of `Pattern.solved`.
+    """Fill rows of `out` from S and G and packed entries.
 
-    `starts` has a row (n + 1) for each of the last four lists: where what belongs to each k begins. `widths` are the
-    vectors of a row of each table.
+    Parameters
+    ----------
+    solve
+        S (states, n n), or nothing for less the last of the derivatives, which is symmetric then.
+    slopes
+        Accelerations and their derivatives along q, qd and what is given (states, (3 n + 1) n).
+    values
+        Entries of all states, and a vector more.
+    blocks, related, targets
+        Of each coordinate for q q, q qd and qd qd: where its entries begin, how many columns they have, where its rows
+        begin and end in `related`, and its runs in `targets`, some for nothing. Last, the number of entries.
+    runs, chunks
+        What leaves: two runs that are added, and how many numbers; and where those of each part and coordinate begin.
     """
-    n = starts.shape[1] - 1
+    n = int(rows[0, N_V])
     vectors = (n + LANES - 1) // LANES
-    widest = (4 * vectors + BLOCK - 1) // BLOCK * BLOCK
-    rows, square = (n + BLOCK - 1) // BLOCK * BLOCK, n * n
-    like = solve.reshape(solve.size)
-    g, table = column_space(3 * vectors * n, like), column_space(widest * starts[0, n], like)
-    product, s = column_space(widest * BLOCK, like), vector_space(rows * n, like)
-    stride = square // LANES + 3  # of a plane, which keeps its place in cache lines
-    half, planes = vector_space(BLOCK * (square + LANES), like), column_space(4 * BLOCK * stride, like)
-    places = np.zeros((BLOCK, 4), np.int64)
-    outs = dq_dq.reshape(dq_dq.size), dq_dqd.reshape(dq_dq.size)
-    more = dqd_dqd.reshape(dq_dq.size), dq_dgiven.reshape(dq_dq.size)
-    offsets = line_offset(outs[0]), line_offset(outs[1]), line_offset(more[0]), line_offset(more[1])
-    g[:] = 0.0
-    s[:] = 0.0
-    for state in range(solve.shape[0]):
-        for i in range(n):
-            for r in range(n):
-                s[r * rows + i] = solve[state, i * n + r]
-        put_columns(g_q[state], n, 0, 3 * vectors, g)
-        put_columns(g_qd[state], n, vectors, 3 * vectors, g)
-        put_columns(g_given[state], n, 2 * vectors, 3 * vectors, g)
-        for k in range(n):
-            width = widths[k]
-            fill_table(k, values[state], starts, sums, slopes, g, 3 * vectors, table, starts[0, k] * widest, width)
-        for i in range(0, n, BLOCK):
-            few = min(BLOCK, n - i)
-            for row in range(few):
-                for part in range(4):
-                    here = state * n * square + (i + row) * square + offsets[part]
-                    places[row, part] = (4 * row + part) * stride * LANES + here % LANES
-                clear_plane(n, planes, places[row, 2])
-            for k in range(n):
-                width, begin = widths[k], starts[0, k] * widest
-                first, count = starts[0, k], starts[0, k + 1] - starts[0, k]
-                multiply(i, first, count, related, s, rows, table, begin, width, product)
-                deal(k, n, few, columns, starts[1, k], starts[1, k + 1], vectors, width, product, half, planes, places)
-            for row in range(few):
-                both_ways(n, half, row * (square + LANES), planes, places[row, 0])
-                here = state * n * square + (i + row) * square
-                copy_plane(planes, places[row, 0], square, outs[0], here - places[row, 0])
-                copy_plane(planes, places[row, 1], square, outs[1], here - places[row, 1])
-                copy_plane(planes, places[row, 2], square, more[0], here - places[row, 2])
-                copy_plane(planes, places[row, 3], square, more[1], here - places[row, 3])
+    like = slopes.reshape(slopes.size)
+    scratch = (
+        workspace(n + 1, INERTIA_COLUMNS, like), column_space(LANES, like),
+        column_space(n * vectors, like), column_space(n * vectors, like),
+        column_space(12 * (n + 1) * vectors, like), column_space(12 * n * vectors, like),
+        # A line of runs for each coordinate, zeros, and one more line.
+        column_space((n + 1) * LANES * vectors * vectors + vectors, like),
+        column_space(n * n // LANES + vectors + 2, like),
+    )  # fmt: skip
+    scratch[2][:] = 0.0
+    scratch[3][:] = 0.0
+    for v in range(vectors):
+        put(scratch[6], n * LANES * vectors * vectors + v, lift(0.0, like[0]))
+    lists, leaving = (blocks, related, targets), (runs, chunks, out.shape[1] < 4 * n * n * n)
+    target = out.reshape(out.size)
+    offset, to = line_offset(target), 0
+    for i in range(out.shape[0]):
+        to = find_state(
+            rows, q[i], solve[i], slopes[i], values, i * blocks[3 * n, 0], lists, leaving, scratch, target, to, offset,
+        )  # fmt: skip
     drain()
     return OK
