@@ -208,12 +208,13 @@ class CommandInterface:
         return s.player
 
     def cancel(self, goal: Goal) -> None:
-        """Come to rest along the path of a goal, which is canceled then."""
+        """End a goal as canceled, and come to rest along its path.
+
+        The result does not wait for rest: MoveIt takes one that comes later for that of its next goal, which it cannot
+        stop any more.
+        """
         p, s = self._parts, self._parts.state
-        if goal not in p.goals.active or goal.canceling:
-            return
-        goal.canceling = True
-        if s.player is None or s.last is None:
-            p.goals.finish(goal, SUCCESSFUL, "canceled", True)
-        else:
-            s.player.halt(s.last, p.judge.brake, goal.points)
+        if goal in p.goals.active:
+            p.goals.finish(goal, SUCCESSFUL, "canceled; comes to rest along the path", True)
+            if s.player is not None and s.last is not None:
+                s.player.halt(s.last, p.judge.brake, goal.points)

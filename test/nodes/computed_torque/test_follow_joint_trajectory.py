@@ -118,7 +118,8 @@ def test_a_cancelled_goal_comes_to_rest(loop):
     assert cancelled.result().goals_canceling
     loop.feedback.clear()
     status, _, text = loop.result(future)
-    assert status == CANCELED and "stopped" in text
+    assert status == CANCELED and "comes to rest" in text
+    loop.bench.wait(lambda: np.abs(loop.loop.states[-1].velocity).max() < 1e-4, "rest")
     before = loop.loop.position()
     loop.bench.together(loop.loop.states)
     np.testing.assert_allclose(loop.loop.position(), before, atol=2e-3)

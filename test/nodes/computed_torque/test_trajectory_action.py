@@ -243,7 +243,7 @@ def test_cancelled_while_it_is_prepared_and_under_way(world):
     run(world, 0.5)
     late.is_cancel_requested = True
     assert server._server.cancel_callback(late) == action.CancelResponse.ACCEPT
-    run(world, 0.5)
+    run(world, 0.001)
     assert late.status == "canceled" and late.result.error_code == 0
     assert server._server.cancel_callback(late) == action.CancelResponse.REJECT  # known no more
 

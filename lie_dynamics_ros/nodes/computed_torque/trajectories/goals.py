@@ -154,7 +154,7 @@ class Goals:
     def abort_all(self, reason: str, code: int = PATH_TOLERANCE_VIOLATED) -> None:
         """End all goals for one reason."""
         for goal in list(self.active):
-            self.finish(goal, code, reason, goal.canceling)
+            self.finish(goal, code, reason)
 
     def wait(self, time: int) -> None:
         """Let a time [ns] in which motions paused not count."""
@@ -188,12 +188,8 @@ class Goals:
                     goal.piece, later = piece, begun[k + 1 :]
             held = goal.points is not None and player.holds(goal.points)
             if goal.piece is not None and any(np.isin(p.joints, goal.joints).any() for p in later):
-                code = SUCCESSFUL if goal.canceling else INVALID_GOAL  # whoever cancels hears of no failure
-                self.finish(goal, code, TAKEN_OVER, goal.canceling)
+                self.finish(goal, INVALID_GOAL, TAKEN_OVER)
                 given_up.append(goal)
-            elif goal.canceling:
-                if not held:
-                    self.finish(goal, SUCCESSFUL, "canceled, and stopped", True)
             elif goal.piece is None:
                 if not held:
                     why = next((text for _, points, text in player.dropped if points is goal.points), "")
