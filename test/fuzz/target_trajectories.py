@@ -2,7 +2,7 @@
 
 Every usable state gets a finite command within the limits; what was desired on an accepted trajectory keeps the
 position limits; phases change as they may, and nothing but `hold` ends a stop. Each goal is either under way or has
-come to one end, with a code and a short text; what is cancelled ends in time; nothing is left behind.
+come to one end, with a code and a short text; what is cancelled is at rest in time; nothing is left behind.
 """
 
 from __future__ import annotations
@@ -170,7 +170,8 @@ class Run:
         self.phase, self.held, self.hostile = "off", False, False
         self.names = JointMapping(arm().joint_names)
         self.told: list[str] = []
-        self.goals: dict[Goal, int] = {}  # and when they were cancelled [ns], 0 where they were not
+        self.goals: set[Goal] = set()
+        self.canceled: dict[Goal, int] = {}  # when [ns]; those on their way to rest
 
     def go(self) -> None:
         self.core.start()
@@ -213,7 +214,7 @@ class Run:
             self.core.take(self.core.prepare(points, start), goal)
         except MessageError:
             return
-        self.goals[goal] = 0
+        self.goals.add(goal)
         self.told.append("pursue")
 
     def _cancel(self) -> None:
@@ -223,7 +224,7 @@ class Run:
         elif self.core.goals.active:
             goal = self.core.goals.active[int(self.rng.integers(len(self.core.goals.active)))]
             self.core.cancel(goal)
-            self.goals[goal] = self.goals[goal] or self.stamp
+            self.canceled[goal] = self.stamp
             self.told.append("cancel")
 
     def _look_after_goals(self) -> None:
@@ -233,14 +234,15 @@ class Run:
                 raise DefectError(f"a goal ended twice, at last by {result.text}; {told}")
             if result.code not in range(-5, 1) or len(result.text) > 4000:
                 raise DefectError(f"a result {result.code} of {len(result.text)} characters; {told}")
-            del self.goals[result.goal]
+            self.goals.remove(result.goal)
         core.goals.results.clear()
-        if set(core.goals.active) != set(self.goals):
+        if set(core.goals.active) != self.goals:
             raise DefectError(f"goals are lost; {told}")
         longest = 7.5 * core.options.stop_time + 2.1  # seconds, and the longest between states
-        for since in self.goals.values():
-            if since and (self.stamp - since) * 1e-9 > longest + 20.0 * core.options.speed_scaling_time:
-                raise DefectError(f"a goal that was cancelled {(self.stamp - since) * 1e-9} s ago; {told}")
+        self.canceled = {g: t for g, t in self.canceled.items() if core.player and core.player.holds(g.points)}
+        for since in self.canceled.values():
+            if (self.stamp - since) * 1e-9 > longest + 20.0 * core.options.speed_scaling_time:
+                raise DefectError(f"in motion, cancelled {(self.stamp - since) * 1e-9} s ago; {told}")
         if core.player is not None and core.player.begun:
             raise DefectError(f"pieces are left behind; {told}")
 
