@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -42,6 +43,9 @@ from .tensors import (
 _STEP = 0.01
 #: Numbers of one kind of a block of states, which a processor's own cache holds.
 _BLOCK = 2**17
+
+#: In place of the arrays of an earlier result.
+_NOTHING = (None, None, None, None)
 
 _TENSORS = Algorithm(_tensors_batch, "4nnn", single=_tensors)
 _CONTRACTED = Algorithm(_batch, "4 n n")
@@ -146,13 +150,13 @@ def inverse_dynamics_second_derivatives(
     if packed:
         _require_no_vector(vector)
         return _packed(model, q, qd, qdd, f_ext, threads, out)
-    return _inverse(model, q, qd, qdd, vector, f_ext, threads, _earlier(out, SecondDerivatives))
+    return _inverse(model, q, qd, qdd, vector, f_ext, threads, _base(_earlier(out, SecondDerivatives)))
 
 
 def _packed(
     model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None, threads: int, out: object
 ) -> PackedSecondDerivatives[SecondDerivatives]:
-    pattern, into = pattern_of(model), _earlier(out, PackedSecondDerivatives)
+    pattern, into = pattern_of(model), _earlier(out, PackedSecondDerivatives)[0]
     if model.plain:
         inputs: dict[str, ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
         (values,) = _PACKED.evaluate(model, inputs, f_ext, threads=threads, into=into)
@@ -165,14 +169,19 @@ def _require_no_vector(vector: object) -> None:
         raise InputError("vector: none is expected with packed=True", name="vector", value=vector)
 
 
-def _earlier(out: object, kind: type[Any]) -> Array | None:
-    """Return the memory of an earlier result, of a certain class."""
+def _earlier(out: object, kind: type[Any]) -> Sequence[Any]:
+    """Return the arrays of an earlier result, of a certain class, or None for each."""
     if out is None:
-        return None
+        return _NOTHING
     if not isinstance(out, kind):
         message = f"out: {kind.__name__} of an earlier call expected, got {type(out).__name__}"
         raise InputError(message, name="out", value=out)
-    return out.values if isinstance(out, PackedSecondDerivatives) else out.dq_dq.base
+    return [out.values] if isinstance(out, PackedSecondDerivatives) else [getattr(out, x.name) for x in fields(kind)]
+
+
+def _base(memory: Sequence[Any]) -> Array | None:
+    """Return the array that the first of an earlier result is a view of."""
+    return None if memory[0] is None else memory[0].base
 
 
 def _inverse(
@@ -305,8 +314,9 @@ def forward_dynamics_second_derivatives(
     inputs: dict[str, ArrayLike] = {"q": q, "qd": qd, "qdd": slopes[..., 0, :]}
     if packed and is_tree(model):
         found = solving_of(model)
-        values = _by_runs(model, inputs, None, slopes, f_ext, threads, memory, found.kept)
+        values = _by_runs(model, inputs, None, slopes, f_ext, threads, memory[0], found.kept)
         return PackedSecondDerivatives(values, found.pattern)
+    memory = _NOTHING if packed else memory
     whole = ForwardSecondDerivatives(*_of_unknown(model, inputs, None, slopes, vector, f_ext, threads, memory))
     return gathered(whole, accelerations_of(model)) if packed else whole
 
@@ -381,9 +391,9 @@ def _of_unknown(
     vector: ArrayLike | None,
     f_ext: ArrayLike | None,
     threads: int,
-    memory: Array | None,
-) -> Array:
-    """Return second derivatives of what is found (4, ..., nv, nv) or (4, ..., nv, nv, nv) from those of joint forces.
+    memory: Sequence[Any],
+) -> Sequence[Array]:
+    """Return second derivatives of what is found from those of joint forces.
 
     Large batches go by blocks of states whose memory stays in the cache.
 
@@ -396,9 +406,11 @@ def _of_unknown(
     """
     n, batch = model.nv, slopes.shape[:-2]
     if vector is None and is_tree(model):
-        values = _by_runs(model, inputs, solve, slopes, f_ext, threads, memory, solving_of(model).whole)
+        values = _by_runs(
+            model, inputs, solve, slopes, f_ext, threads, _base(memory), solving_of(model).whole
+        )
         # All that is found for a pair of coordinates lies side by side.
-        return np.moveaxis(values.reshape(*batch, 4, n, n, n), (-4, -1), (0, -3))
+        return tuple(np.moveaxis(values.reshape(*batch, 4, n, n, n), (-4, -1), (0, -3)))
     require_threads(threads)
     matrices = [-block(slopes, 2) if solve is None else solve, *(block(slopes, k) for k in range(3))]
     states = [shaped(x, model.nq if name == "q" else n, name, model) for name, x in inputs.items()]
@@ -407,15 +419,16 @@ def _of_unknown(
     if y is not None:
         batch = np.broadcast_shapes(batch, y.shape[:-1])
     axes = 3 if y is None else 2
-    values = memory_for((*batch, 4 * n**axes), slopes.dtype, memory)
-    found = np.moveaxis(values.reshape(*batch, 4, *axes * (n,)), -1 - axes, 0)
+    shape = batch + axes * (n,)
+    found = [memory_for(shape, slopes.dtype, x) for x in memory]
     count, most = math.prod(batch), max(1, _BLOCK // max(1, n**axes))
     if count <= most or count * n == 0:
         if count * n > 0:
             _fill(model, states, matrices, y, wrench, found, None)
         return found
     states, matrices = [_flat(x, batch, 1) for x in states], [_flat(x, batch, 2) for x in matrices]
-    wrench, targets = None if wrench is None else _flat(wrench, batch, 2), found.reshape(4, count, *axes * (n,))
+    wrench = None if wrench is None else _flat(wrench, batch, 2)
+    targets = [x.reshape(count, *axes * (n,)) for x in found]
     y = None if y is None else _flat(y, batch, 1)
 
     def run(part: slice) -> None:
@@ -423,7 +436,7 @@ def _of_unknown(
         for own in _slices(part, count, most):
             _fill(
                 model, [x[own] for x in states], [x[own] for x in matrices], None if y is None else y[own],
-                None if wrench is None else wrench[own], targets[:, own], scratch[: own.stop - own.start],
+                None if wrench is None else wrench[own], [x[own] for x in targets], scratch[: own.stop - own.start],
             )  # fmt: skip
 
     over_parts(threads, count, run)
@@ -487,7 +500,7 @@ def _fill(
     matrices: Sequence[Array],
     y: Array | None,
     wrench: Array | None,
-    found: Array,
+    found: Sequence[Array],
     scratch: Array | None,
 ) -> None:
     """Fill `found` for a few states, by the memory of `scratch`."""
