@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from os import PathLike, fspath
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from .arrays import Array, ArrayLike
 from .errors import LieDynamicsError
 from .files import read_file
 from .texts import LARGEST, MAX_NAME, listed, plain_number, quoted, shortened
+
+if TYPE_CHECKING:
+    from typing import Self
 
 #: Largest text or file that is read [bytes], and deepest nesting.
 MAX_SIZE = 256 * 2**10
@@ -194,8 +197,8 @@ def read_section(
     return Section(content, where, make_error).know(keys)
 
 
-class Section:
-    """A mapping in a YAML text, and what messages call it.
+class Keys:
+    """Keys of a mapping in a YAML text, and what messages call it: those that may, and that must be there.
 
     Every method raises the error of its reader, with a message that names the place, the key, the value and what was
     expected. `values` are as they stand there, `where` is the place.
@@ -215,19 +218,26 @@ class Section:
         """Raise, with a message that begins with the place."""
         raise self._make_error(f"{self.where}: {message}")
 
-    def know(self, keys: tuple[str, ...]) -> Section:
+    def know(self, keys: tuple[str, ...]) -> Self:
         """Refuse keys that nobody reads: most often a slip of the pen."""
         unknown = [key for key in self.values if key not in keys]
         if unknown:
             self.refuse(f"unknown keys {listed(unknown)}; known are {', '.join(keys)}")
         return self
 
-    def need(self, keys: tuple[str, ...], what: str) -> Section:
+    def need(self, keys: tuple[str, ...], what: str) -> Self:
         """Refuse a mapping without one of the keys."""
         missing = [key for key in keys if key not in self]
         if missing:
             self.refuse(f"has no {', '.join(missing)} ({what})")
         return self
+
+    def _expected(self, key: str, value: Any, expected: str) -> NoReturn:
+        self.refuse(f"{shortened(key)} is {quoted(value)}, expected {expected}")
+
+
+class Section(Keys):
+    """A mapping in a YAML text, whose values are read by their kind; errors as `Keys`."""
 
     def text(self, key: str, default: str = "") -> str:
         """Return a text that is not empty, or the default."""
@@ -311,9 +321,6 @@ class Section:
             raise self._make_error(f"{where} is {_kind(value)}, {quoted(value)}; expected {wanted}")
         part = Section(value, where, self._make_error)
         return part if keys is None else part.know(keys)
-
-    def _expected(self, key: str, value: Any, expected: str) -> NoReturn:
-        self.refuse(f"{shortened(key)} is {quoted(value)}, expected {expected}")
 
 
 _SHAPES: dict[tuple[int, ...] | None, str] = {

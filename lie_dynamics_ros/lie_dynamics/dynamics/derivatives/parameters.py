@@ -12,7 +12,6 @@ from ...arrays import AnyArray, ArrayLike
 from ...errors import InputError
 from ...lie import inertial_parameters
 from ...lie._arrays import as_numbers
-from ...shown import grouped
 
 #: Names of a body's inertial parameters, in the order of `SpatialInertia.parameters`.
 INERTIAL_PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -28,22 +27,6 @@ class Change:
     where: Coordinate | None
     data: AnyArray
     part: int | str = 0
-
-
-@dataclass(frozen=True, eq=False)
-class CustomChanges:
-    """What a parameter changes, as `Parameter.custom` describes it."""
-
-    dq: ArrayLike | None = None
-    dqd: ArrayLike | None = None
-    dqdd: ArrayLike | None = None
-    dtau: ArrayLike | None = None
-    dh: Mapping[Coordinate, ArrayLike] | None = None
-    dS: Mapping[Coordinate, ArrayLike] | None = None
-    dS_rate: Mapping[Coordinate, ArrayLike] | None = None
-    dI: Mapping[Coordinate, ArrayLike] | None = None
-    dF: Mapping[Coordinate, ArrayLike] | None = None
-    dgravity: ArrayLike | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +194,20 @@ class Parameter:
 
     # -- anything else ---------------------------------------------------------------------------------------------
 
-    @staticmethod
-    @grouped(CustomChanges)
-    def custom(of: CustomChanges) -> Parameter:
+    @classmethod
+    def custom(
+        cls,
+        dq: ArrayLike | None = None,
+        dqd: ArrayLike | None = None,
+        dqdd: ArrayLike | None = None,
+        dtau: ArrayLike | None = None,
+        dh: Mapping[Coordinate, ArrayLike] | None = None,
+        dS: Mapping[Coordinate, ArrayLike] | None = None,
+        dS_rate: Mapping[Coordinate, ArrayLike] | None = None,
+        dI: Mapping[Coordinate, ArrayLike] | None = None,
+        dF: Mapping[Coordinate, ArrayLike] | None = None,
+        dgravity: ArrayLike | None = None,
+    ) -> Parameter:
         """Return a parameter given by all that it changes, the quantities of Kim (92); what is left out stays.
 
         Parameters
@@ -232,22 +226,22 @@ class Parameter:
         dgravity : array-like, shape (..., 3), optional
             Change of the gravity vector.
         """
-        found, make = Parameter(()), Parameter._of
-        for what, tangent in (("q", of.dq), ("qd", of.dqd), ("qdd", of.dqdd), ("tau", of.dtau)):
+        found = cls(())
+        for what, tangent in (("q", dq), ("qd", dqd), ("qdd", dqdd), ("tau", dtau)):
             if tangent is not None:
-                found += make(what, None, tangent, np.shape(tangent)[-1:])
-        for what, columns in (("subspace", of.dS), ("subspace_rate", of.dS_rate)):
+                found += cls._of(what, None, tangent, np.shape(tangent)[-1:])
+        for what, columns in (("subspace", dS), ("subspace_rate", dS_rate)):
             for joint, value in (columns or {}).items():
-                found += make(what, joint, value, (6, *np.shape(value)[-1:]))
-        for joint, value in (of.dh or {}).items():
-            found += make("transform", joint, value, (6,))
-        for body, value in (of.dI or {}).items():
+                found += cls._of(what, joint, value, (6, *np.shape(value)[-1:]))
+        for joint, value in (dh or {}).items():
+            found += cls._of("transform", joint, value, (6,))
+        for body, value in (dI or {}).items():
             square = np.shape(value)[-2:] == (6, 6)
             ten = inertial_parameters.from_generalized_inertia(value) if square else value
-            found += make("inertia", body, ten, (10,))
-        for body, value in (of.dF or {}).items():
-            found += make("wrench", body, value, (6,), "body")
-        return found if of.dgravity is None else found + Parameter.gravity(of.dgravity)
+            found += cls._of("inertia", body, ten, (10,))
+        for body, value in (dF or {}).items():
+            found += cls._of("wrench", body, value, (6,), "body")
+        return found if dgravity is None else found + cls._of("gravity", None, dgravity, (3,))
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
