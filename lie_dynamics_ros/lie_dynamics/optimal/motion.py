@@ -515,14 +515,17 @@ def _finish(
     start, first, usual, tolerance, _ = search
     task, point, reason = problem.task, found.point, found.reason
     excess = problem.excess(point)
+    broken = problem, point.variables
     if excess > _FEASIBLE or reason != "optimal":
         other = start.at(first)
         kept = start.excess(other)
+        if kept < excess:  # of two that break limits, the error is about the better
+            broken = start, first
         if kept <= _FEASIBLE and (excess > max(kept, _FEASIBLE) or other.cost < point.cost):
             problem, point, reason, excess, residual = start, other, "start", kept, np.inf
             refinement = np.inf
     if excess > _BROKEN:
-        _refuse(problem, point.variables, start, first)
+        _refuse(*broken, start, first)
     coefficients, T = problem.coefficients(point.variables)
     s = np.linspace(0.0, 1.0, _SAMPLES)
     path, motion = task.motion(shapes_at(s, problem.count), coefficients, T)

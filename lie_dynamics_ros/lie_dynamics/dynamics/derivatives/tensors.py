@@ -325,10 +325,10 @@ def _solving(key: bytes) -> Solving:
             begin += j.size * force.size
     blocks.append([_tree_pattern(key).indices.shape[1]] + 5 * [0])
     j, k = np.indices((n, n))
-    nothing, one = np.full((n, n), zero), np.where(moves, zero + 1 + k, zero)
+    nothing, one = np.full((n, n), -1), np.where(moves, zero + 1 + k, zero)
     here, there = j * width + k, k * width + j
     pair = np.where(related, np.minimum(here, there), zero)
-    runs = [(here, there), (one, np.where(related & moves, here, zero)), (pair, nothing), (one, nothing)]
+    runs = [(here, there), (one, np.where(related & moves, here, -1)), (pair, nothing), (one, nothing)]
     masks = _kept(related, moves)
     every = [np.ones_like(related)] * 4
     counts = [np.full((n, n), n)] * 3

@@ -141,21 +141,26 @@ def add_forces(values, begin, s, blocks, k, related, targets, part, vectors, few
             if part == 0:
                 if c == start:  # the run of a coordinate with itself is added to itself
                     put(few, 0, 0.5 * x0)
-                for k in range(LANES):
-                    put(few, k, get(few, k) + get(table, entry(targets, c + k) + v))
-            for k in range(LANES):
-                put(table, entry(targets, c + k) + v, get(few, k))
+                for e in range(LANES):
+                    put(few, e, get(few, e) + get(table, entry(targets, c + e) + v))
+            for e in range(LANES):
+                put(table, entry(targets, c + e) + v, get(few, e))
 
 
 @outline
 def emit(table, vectors, runs, first, beyond, window, out, to, offset):
-    """Store the sums of pairs of runs, one after the other; return where the next begins."""
+    """Store runs or sums of two, one after the other; return where the next begins."""
     lead = (to + offset) % LANES
     end = lead
     for r in range(first, beyond):
         a, b, count = runs[r, 0] * vectors, runs[r, 1] * vectors, runs[r, 2]
-        for v in range((count + LANES - 1) // LANES):  # what is too much of the last is written over, or left behind
-            place_vector_from(window, end + v * LANES, get(table, a + v) + get(table, b + v))
+        # What is too much of the last vector is written over, or left behind.
+        if b < 0:
+            for v in range((count + LANES - 1) // LANES):
+                place_vector_from(window, end + v * LANES, get(table, a + v))
+        else:
+            for v in range((count + LANES - 1) // LANES):
+                place_vector_from(window, end + v * LANES, get(table, a + v) + get(table, b + v))
         end += count
     if out.size > LARGE:
         copy_past(window, lead, end - lead, out, to - lead)
@@ -221,7 +226,7 @@ def solved_second_derivatives(
         Of each coordinate for q q, q qd and qd qd: where its entries begin, how many columns they have, where its rows
         begin and end in `related`, and its runs in `targets`, some for nothing. Last, the number of entries.
     runs, chunks
-        What leaves: two runs that are added, and how many numbers; and where those of each part and coordinate begin.
+        What leaves: a run, one to add or -1, and how many numbers; and where those of each part and coordinate begin.
     """
     n = int(rows[0, N_V])
     vectors = (n + LANES - 1) // LANES
