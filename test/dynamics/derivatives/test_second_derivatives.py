@@ -205,6 +205,12 @@ def test_packed():
             model, q, qd, qdd, f_ext=wrench, threads=2, out=found, packed=True
         )
         assert again.values is found.values and relative(again.values, before) < 1e-13
+    whole, sums = (forward_dynamics_second_derivatives(model, q, qd, qdd, x) for x in (None, y))
+    dense = forward_dynamics_second_derivatives(model, q, qd, qdd, packed=True).dense()
+    for name in ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dtau"):
+        value = getattr(whole, name)
+        assert relative(getattr(dense, name), value) < 1e-12, name
+        assert relative(np.einsum("si,sijk->sjk", y, value), getattr(sums, name)) < 1e-11, name
     with pytest.raises(InputError, match="vector: none is expected with packed=True"):
         inverse_dynamics_second_derivatives(model, q, qd, qdd, y, packed=True)
     with pytest.raises(InputError, match="out: PackedSecondDerivatives of an earlier call expected, got Second"):
