@@ -6,6 +6,7 @@ import inspect
 import re
 import types
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +14,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 LIBRARY = "lie_dynamics_ros.lie_dynamics"
+PACKAGE = "lie_dynamics_ros."
 TASKS = {
     "Models": (
         "models",
@@ -84,6 +86,14 @@ def public_names(room: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
+@cache
+def _all() -> set[int]:
+    """What the pages show, of all rooms."""
+    library = import_module(LIBRARY)
+    rooms = [library, *(getattr(library, name) for name in library._ROOMS)]
+    return {id(value) for room in rooms for _, value in public_names(room)}
+
+
 def _first_line(value: Any) -> str:
     """Return what a docstring says first, without what a table or Markdown would take for its own."""
     line = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ")
@@ -146,6 +156,10 @@ class Api(SphinxDirective):
         yield f".. auto{kind}:: {room}.{name}"
         if kind == "class":
             yield from ("   :members:", "   :exclude-members: count, index")
+            bases, ours = value.__mro__[1:], _all()
+            shown = [base.__name__ for base in bases if id(base) in ours or not base.__module__.startswith(PACKAGE)]
+            if len(shown) < len(bases):  # of those that no page shows, the members are shown with the class
+                yield f"   :inherited-members: {', '.join(shown)}"
         yield ""
 
 

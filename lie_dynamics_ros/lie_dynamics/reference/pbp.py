@@ -245,17 +245,7 @@ def mass_matrix_by_entries(tree: ScrewTree, q: ArrayLike) -> AnyArray:
 class CarriedScrews:
     """Screws of a tree carried along its paths at one configuration, their derivatives and inner products.
 
-    Parameters
-    ----------
-    tree : ScrewTree
-        Screws, home poses and inertias; joints made of axes.
-    q : array-like, shape (n,)
-        Configuration [rad, m].
-
-    Raises
-    ------
-    DescriptionError
-        For a ball or free joint; names its body.
+    Arguments and errors are those of `ClosedForm`.
     """
 
     def __init__(self, tree: ScrewTree, q: ArrayLike) -> None:
@@ -329,7 +319,20 @@ class CarriedScrews:
 
 
 class ClosedForm(CarriedScrews):
-    """What the paper makes of carried screws at one configuration; arguments and errors as `CarriedScrews`."""
+    """Inner products of carried screws at one configuration, and what the paper makes of them.
+
+    Parameters
+    ----------
+    tree : ScrewTree
+        Screws, home poses and inertias; joints made of axes.
+    q : array-like, shape (n,)
+        Configuration [rad, m].
+
+    Raises
+    ------
+    DescriptionError
+        For a ball or free joint; names its body.
+    """
 
     def mass_matrix(self) -> AnyArray:
         """Return M (n, n). (40)."""

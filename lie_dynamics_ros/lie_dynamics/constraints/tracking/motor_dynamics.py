@@ -172,47 +172,7 @@ class _Place:
 class MotorMotion:
     """How a closed mechanism moves with its motors, at positions y: q' = T y', which keeps all loops closed.
 
-    Of several configurations for y, continuation selects one, from where the mechanism `stands`: the end of the regular
-    straight line in y from there, see `ClosedLoopTracker`. Idle freedoms N, such as rods that spin between ball joints,
-    move freely: T is the one with N^T M T = 0, which the motors make where nothing else moves them.
-
-    Parameters
-    ----------
-    model : Model
-        The tree that is left when the loops are cut, without user-defined joints.
-    constraints : ConstraintSet
-        Loops and couplings.
-    q : array-like, shape (nq,)
-        Closed configuration to begin with.
-    motors : sequence of str
-        Joints of one coordinate with motors, as many as freedoms, idle ones apart.
-    idle : sequence of str
-        As for `ClosedLoopTracker`.
-
-    Raises
-    ------
-    InputError
-        For more or fewer motors than freedoms, open loops, and arguments that make no sense.
-    SingularityError
-        Where `q` is singular for these motors.
-
-    Attributes
-    ----------
-    tree : Model
-    constraints : ConstraintSet
-    name, n_bodies, frames, frame, joint
-        As those of the tree.
-    joint_names : tuple of str
-        The motors.
-    nv, nq : int
-        Their number.
-    limits : JointLimits
-        Of the motors.
-    idle : tuple of IdleFreedom
-        What the motors leave.
-
-    Results for one y are found once and kept; they belong to one thread at a time. Batches (..., f) are found afresh,
-    one row after another along straight lines, and may be requested in any thread.
+    Arguments, attributes and errors are those of `MotorDynamics`.
     """
 
     tree: Model
@@ -351,11 +311,53 @@ class MotorMotion:
 
 
 class MotorDynamics(MotorMotion):
-    """A closed mechanism as its motors feel it: M(y) y'' + h(y, y') = u; arguments and errors as `MotorMotion`.
+    """A closed mechanism as its motors feel it: M(y) y'' + h(y, y') = u, with y the positions of the motors.
 
     With q' = T y', which keeps all loops closed, and T the unit matrix at the motors, what loops transmit does no work:
     M = T^T M_tree T and h = T^T (h_tree + M_tree dT/dt y'), and friction and wrenches at other joints come along
-    (doc/closed_loops.md). Its functions have the names of those for a `Model`.
+    (doc/closed_loops.md). Of several configurations for y, continuation selects one, from where the mechanism
+    `stands`: the end of the regular straight line in y from there, see `ClosedLoopTracker`.
+
+    Idle freedoms N, such as rods that spin between ball joints, move freely: T is the one with N^T M T = 0, which the
+    motors make where nothing else moves them.
+
+    Parameters
+    ----------
+    model : Model
+        The tree that is left when the loops are cut, without user-defined joints.
+    constraints : ConstraintSet
+        Loops and couplings.
+    q : array-like, shape (nq,)
+        Closed configuration to begin with.
+    motors : sequence of str
+        Joints of one coordinate with motors, as many as freedoms, idle ones apart.
+    idle : sequence of str
+        As for `ClosedLoopTracker`.
+
+    Raises
+    ------
+    InputError
+        For more or fewer motors than freedoms, open loops, and arguments that make no sense.
+    SingularityError
+        Where `q` is singular for these motors.
+
+    Attributes
+    ----------
+    tree : Model
+    constraints : ConstraintSet
+    name, n_bodies, frames, frame, joint
+        As those of the tree.
+    joint_names : tuple of str
+        The motors.
+    nv, nq : int
+        Their number.
+    limits : JointLimits
+        Of the motors.
+    idle : tuple of IdleFreedom
+        What the motors leave.
+
+    Results for one y are found once and kept; they belong to one thread at a time. Batches (..., f) are found afresh,
+    one row after another along straight lines, and may be requested in any thread.
     """
 
     @property
