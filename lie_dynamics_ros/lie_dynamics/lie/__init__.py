@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from ..arrays import AnyArray, Array, ArrayLike
 from ..errors import InertiaError
 from . import inertial_parameters, quaternion, se3, so3
 from ._arrays import as_real, own_real
-
-if TYPE_CHECKING:
-    from typing import Self
 
 __all__ = ["SpatialInertia", "inertial_parameters", "quaternion", "se3", "so3"]
 
@@ -24,8 +20,26 @@ _UPPER = np.triu_indices(3)
 
 
 @dataclass(frozen=True, eq=False)
-class MassProperties:
-    """Inertia of a body in its forms, and whether a body can have it; attributes and errors as `SpatialInertia`."""
+class SpatialInertia:
+    """Mass, centre of mass and rotational inertia of a rigid body, all in one body frame.
+
+    Attributes
+    ----------
+    mass : float
+        Mass [kg].
+    com : ndarray, shape (3,)
+        Centre of mass in the body frame [m].
+    inertia : ndarray, shape (3, 3)
+        Rotational inertia about the centre of mass, in axes parallel to the body frame [kg m^2].
+
+    Raises
+    ------
+    InputError
+        On construction, for a wrong shape or a value that is not finite.
+    InertiaError
+        On construction, if the rotational inertia is not symmetric (1e-9 of its largest entry). Whether a body can
+        have these values is asked with `check`, so that estimates may be held before they are checked.
+    """
 
     mass: float
     com: Array
@@ -53,12 +67,12 @@ class MassProperties:
         object.__setattr__(self, "inertia", inertia)
 
     @classmethod
-    def zero(cls) -> Self:
+    def zero(cls) -> SpatialInertia:
         """Return the inertia of a massless body."""
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @classmethod
-    def from_parameters(cls, parameters: ArrayLike) -> Self:
+    def from_parameters(cls, parameters: ArrayLike) -> SpatialInertia:
         """Return the inertia with the ten parameters (10,) of `inertial_parameters`.
 
         Raises
@@ -78,12 +92,12 @@ class MassProperties:
         return cls(mass, com, about_origin - mass * _parallel_axis(com))
 
     @classmethod
-    def from_matrix(cls, matrix: ArrayLike) -> Self:
+    def from_matrix(cls, matrix: ArrayLike) -> SpatialInertia:
         """Return the inertia whose generalised inertia is `matrix` (6, 6)."""
         return cls.from_parameters(inertial_parameters.from_generalized_inertia(matrix))
 
     @classmethod
-    def from_pseudo_inertia(cls, pseudo: ArrayLike) -> Self:
+    def from_pseudo_inertia(cls, pseudo: ArrayLike) -> SpatialInertia:
         """Return the inertia whose pseudo-inertia is `pseudo` (4, 4)."""
         return cls.from_parameters(inertial_parameters.from_pseudo_inertia(pseudo))
 
@@ -99,6 +113,39 @@ class MassProperties:
     def pseudo_inertia(self) -> AnyArray:
         """Return the pseudo-inertia (4, 4); see `inertial_parameters.pseudo_inertia`."""
         return inertial_parameters.pseudo_inertia(self.parameters())
+
+    def transformed(self, T_ab: ArrayLike) -> SpatialInertia:
+        """Return this inertia, given in {b}, expressed in {a}: Ad*_{T^-1} I Ad_{T^-1}, T = `T_ab` (4, 4). Kim (21)."""
+        R, p = se3.to_parts(se3.check(T_ab, "T_ab"))
+        return SpatialInertia(self.mass, R @ self.com + p, R @ self.inertia @ R.T)
+
+    def __add__(self, other: SpatialInertia) -> SpatialInertia:
+        """Return the inertia of both bodies welded together; both must be given in the same frame."""
+        if not isinstance(other, SpatialInertia):
+            return NotImplemented
+        mass = self.mass + other.mass
+        com = (self.mass * self.com + other.mass * other.com) / mass if mass != 0.0 else np.zeros(3)
+        inertia = self.inertia + other.inertia
+        for part in (self, other):
+            inertia = inertia + part.mass * _parallel_axis(part.com - com)
+        return SpatialInertia(mass, com, inertia)
+
+    def momentum(self, V: ArrayLike) -> AnyArray:
+        """Return the momentum I V (..., 6), angular part first [N m s, N s], at twists `V` (..., 6). Kim (23)."""
+        return np.asarray(as_real(V, (6,), "V") @ self.matrix())
+
+    def force(self, V: ArrayLike, dV: ArrayLike) -> AnyArray:
+        """Return the wrench that a motion takes, I dV - ad*_V I V (..., 6) [N m, N]. Kim (26)-(31).
+
+        It is the sum of all moments and forces on a body of twist `V` (..., 6) with the component-wise rate `dV`
+        (..., 6), in the body's frame; weight is one of them.
+        """
+        momentum = self.momentum(V)
+        return np.asarray(self.momentum(dV) - (se3.ad_dual(V) @ momentum[..., None])[..., 0])
+
+    def kinetic_energy(self, V: ArrayLike) -> AnyArray:
+        """Return V^T I V / 2 (...) [J] at twists `V` (..., 6). Kim (15)."""
+        return np.asarray(0.5 * (as_real(V, (6,), "V") * self.momentum(V)).sum(axis=-1))
 
     def principal_moments(self) -> AnyArray:
         """Return the principal moments of inertia about the centre of mass, ascending, (3,) [kg m^2]."""
@@ -168,62 +215,6 @@ class MassProperties:
             value=moments,
             expected="largest principal moment <= sum of the other two",
         )
-
-
-@dataclass(frozen=True, eq=False)
-class SpatialInertia(MassProperties):
-    """Mass, centre of mass and rotational inertia of a rigid body, all in one body frame.
-
-    Attributes
-    ----------
-    mass : float
-        Mass [kg].
-    com : ndarray, shape (3,)
-        Centre of mass in the body frame [m].
-    inertia : ndarray, shape (3, 3)
-        Rotational inertia about the centre of mass, in axes parallel to the body frame [kg m^2].
-
-    Raises
-    ------
-    InputError
-        On construction, for a wrong shape or a value that is not finite.
-    InertiaError
-        On construction, if the rotational inertia is not symmetric (1e-9 of its largest entry). Whether a body can
-        have these values is asked with `check`, so that estimates may be held before they are checked.
-    """
-
-    def transformed(self, T_ab: ArrayLike) -> SpatialInertia:
-        """Return this inertia, given in {b}, expressed in {a}: Ad*_{T^-1} I Ad_{T^-1}, T = `T_ab` (4, 4). Kim (21)."""
-        R, p = se3.to_parts(se3.check(T_ab, "T_ab"))
-        return SpatialInertia(self.mass, R @ self.com + p, R @ self.inertia @ R.T)
-
-    def __add__(self, other: SpatialInertia) -> SpatialInertia:
-        """Return the inertia of both bodies welded together; both must be given in the same frame."""
-        if not isinstance(other, SpatialInertia):
-            return NotImplemented
-        mass = self.mass + other.mass
-        com = (self.mass * self.com + other.mass * other.com) / mass if mass != 0.0 else np.zeros(3)
-        inertia = self.inertia + other.inertia
-        for part in (self, other):
-            inertia = inertia + part.mass * _parallel_axis(part.com - com)
-        return SpatialInertia(mass, com, inertia)
-
-    def momentum(self, V: ArrayLike) -> AnyArray:
-        """Return the momentum I V (..., 6), angular part first [N m s, N s], at twists `V` (..., 6). Kim (23)."""
-        return np.asarray(as_real(V, (6,), "V") @ self.matrix())
-
-    def force(self, V: ArrayLike, dV: ArrayLike) -> AnyArray:
-        """Return the wrench that a motion takes, I dV - ad*_V I V (..., 6) [N m, N]. Kim (26)-(31).
-
-        It is the sum of all moments and forces on a body of twist `V` (..., 6) with the component-wise rate `dV`
-        (..., 6), in the body's frame; weight is one of them.
-        """
-        momentum = self.momentum(V)
-        return np.asarray(self.momentum(dV) - (se3.ad_dual(V) @ momentum[..., None])[..., 0])
-
-    def kinetic_energy(self, V: ArrayLike) -> AnyArray:
-        """Return V^T I V / 2 (...) [J] at twists `V` (..., 6). Kim (15)."""
-        return np.asarray(0.5 * (as_real(V, (6,), "V") * self.momentum(V)).sum(axis=-1))
 
     def __eq__(self, other: object) -> bool:
         """Compare all ten values exactly."""

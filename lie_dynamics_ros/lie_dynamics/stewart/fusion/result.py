@@ -100,7 +100,7 @@ class FusedPose:
     @property
     def biases(self) -> Array:
         """Biases of gyroscope and accelerometer in the axes of {B}, (6,) [rad/s, m/s^2]; zeros without an IMU."""
-        return self._errors[mk.GYRO : mk.GYRO_MATRIX].copy() if self.inertial else np.zeros(6)
+        return self.state[-mk.N_INERTIAL :][mk.GYRO : mk.GYRO_MATRIX].copy() if self.inertial else np.zeros(6)
 
     @property
     def skews(self) -> Array:
@@ -108,11 +108,8 @@ class FusedPose:
 
         In the axes of {B}: what is true as u is read as (1 + skew) u + bias.
         """
-        return self._errors[mk.GYRO_MATRIX :].reshape(2, 3, 3).copy() if self.inertial else np.zeros((2, 3, 3))
-
-    @property
-    def _errors(self) -> Array:
-        return self.state[-mk.N_INERTIAL :]
+        errors = self.state[-mk.N_INERTIAL :]
+        return errors[mk.GYRO_MATRIX :].reshape(2, 3, 3).copy() if self.inertial else np.zeros((2, 3, 3))
 
     @property
     def _delays(self) -> tuple[Array, Array]:
