@@ -149,19 +149,19 @@ def inverse_dynamics_second_derivatives(
     """
     if packed:
         _require_no_vector(vector)
-        return _packed(model, q, qd, qdd, f_ext, threads, out)
+        into = _earlier(out, PackedSecondDerivatives)[0]
+        return PackedSecondDerivatives(_packed(model, q, qd, qdd, f_ext, threads, into), pattern_of(model))
     return _inverse(model, q, qd, qdd, vector, f_ext, threads, _base(_earlier(out, SecondDerivatives)))
 
 
 def _packed(
-    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None, threads: int, out: object
-) -> PackedSecondDerivatives[SecondDerivatives]:
-    pattern, into = pattern_of(model), _earlier(out, PackedSecondDerivatives)[0]
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None, threads: int, into: Array | None
+) -> Array:
+    """Return the values of what `pattern_of` keeps, of a plain model in `into` where it fits."""
     if model.plain:
         inputs: dict[str, ArrayLike] = {"q": q, "qd": qd, "qdd": qdd}
-        (values,) = _PACKED.evaluate(model, inputs, f_ext, threads=threads, into=into)
-        return PackedSecondDerivatives(values, pattern)
-    return gathered(_inverse(model, q, qd, qdd, None, f_ext, threads, None), pattern)
+        return _PACKED.evaluate(model, inputs, f_ext, threads=threads, into=into)[0]
+    return gathered(_inverse(model, q, qd, qdd, None, f_ext, threads, None), pattern_of(model)).values
 
 
 def _require_no_vector(vector: object) -> None:
@@ -468,9 +468,9 @@ def _by_runs(
 ) -> Array:
     """Return what leaves the kernel for a tree, (..., numbers)."""
     require_threads(threads)
-    n, batch, lists, pattern = model.nv, slopes.shape[:-2], solving_of(model).forces, pattern_of(model)
+    n, batch, lists = model.nv, slopes.shape[:-2], solving_of(model).forces
     values = memory_for((*batch, int(leaving[0][:, 2].sum())), slopes.dtype, memory)
-    count, entries = math.prod(batch), pattern.indices.shape[1]
+    count, entries = math.prod(batch), pattern_of(model).indices.shape[1]
     if values.size == 0:
         return values
     results, most = values.reshape(count, -1), max(LANES, _BLOCK // entries // LANES * LANES)
@@ -484,8 +484,7 @@ def _by_runs(
         for own in _slices(part, count, most):
             q, qd, qdd, *given = (np.require(x[own], requirements=["C", "W"]) for x in states)
             forces = numbers[: len(q) * entries].reshape(-1, entries)
-            packed = PackedSecondDerivatives[SecondDerivatives](forces, pattern)
-            found = _packed(model, q, qd, qdd, None if wrench is None else wrench[own], 1, packed).values
+            found = _packed(model, q, qd, qdd, None if wrench is None else wrench[own], 1, forces)
             if found is not forces:
                 forces[:] = found
             _solved(model.table, q, *given, numbers, *lists, *leaving, results[own])

@@ -321,9 +321,9 @@ def _solving(key: bytes) -> Solving:
             forces.extend(force)
             targets.extend(j * width + k)
             targets.extend([zero + 1] * (-j.size % LANES))
-            blocks.append([begin, j.size, rows, len(forces), columns, len(targets)])
+            blocks.append([begin, j.size, rows, len(forces), columns])
             begin += j.size * force.size
-    blocks.append([_tree_pattern(key).indices.shape[1]] + 5 * [0])
+    blocks.append([_tree_pattern(key).indices.shape[1]] + 4 * [0])
     j, k = np.indices((n, n))
     nothing, one = np.full((n, n), -1), np.where(moves, zero + 1 + k, zero)
     here, there = j * width + k, k * width + j

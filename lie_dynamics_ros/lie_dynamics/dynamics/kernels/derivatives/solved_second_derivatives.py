@@ -126,17 +126,24 @@ def add_forces(values, begin, s, blocks, k, related, targets, part, vectors, few
     """Add S T to the runs of a block: a row of values for each force, a column for each run."""
     columns, first, beyond, start = blocks[k, 1], blocks[k, 2], blocks[k, 3], blocks[k, 4]
     begin += blocks[k, 0] - start
-    zero = lift(0.0, get(table, 0))
-    for c in range(start, blocks[k, 5], LANES):
+    zero, last = lift(0.0, get(table, 0)), start + columns
+    for c in range(start, last, LANES):
         for v in range(vectors):
             x0, x1, x2, x3, x4, x5, x6, x7 = zero, zero, zero, zero, zero, zero, zero, zero
             m = begin + c
-            for i in range(first, beyond):
-                y = get(s, entry(related, i) + v)
-                x0, x1, x2 = x0 + at(values, m) * y, x1 + at(values, m + 1) * y, x2 + at(values, m + 2) * y
-                x3, x4, x5 = x3 + at(values, m + 3) * y, x4 + at(values, m + 4) * y, x5 + at(values, m + 5) * y
-                x6, x7 = x6 + at(values, m + 6) * y, x7 + at(values, m + 7) * y
-                m += columns
+            if last - c > 4:
+                for i in range(first, beyond):
+                    y = get(s, entry(related, i) + v)
+                    x0, x1, x2 = x0 + at(values, m) * y, x1 + at(values, m + 1) * y, x2 + at(values, m + 2) * y
+                    x3, x4, x5 = x3 + at(values, m + 3) * y, x4 + at(values, m + 4) * y, x5 + at(values, m + 5) * y
+                    x6, x7 = x6 + at(values, m + 6) * y, x7 + at(values, m + 7) * y
+                    m += columns
+            else:
+                for i in range(first, beyond):
+                    y = get(s, entry(related, i) + v)
+                    x0, x1 = x0 + at(values, m) * y, x1 + at(values, m + 1) * y
+                    x2, x3 = x2 + at(values, m + 2) * y, x3 + at(values, m + 3) * y
+                    m += columns
             put_eight(few, 0, 1, (x0, x1, x2, x3, x4, x5, x6, x7))
             if part == 0:
                 if c == start:  # the run of a coordinate with itself is added to itself
@@ -224,7 +231,7 @@ def solved_second_derivatives(
         Entries of all states, and a vector more.
     blocks, related, targets
         Of each coordinate for q q, q qd and qd qd: where its entries begin, how many columns they have, where its rows
-        begin and end in `related`, and its runs in `targets`, some for nothing. Last, the number of entries.
+        begin and end in `related`, and where its runs begin in `targets`. Last, the number of entries.
     runs, chunks
         What leaves: a run, one to add or -1, and how many numbers; and where those of each part and coordinate begin.
     """
