@@ -230,8 +230,10 @@ class ControlLoop:
         if mode in TOOL_MODES:
             law = p.tool.wanted(mode, q, qd, laws.gains, timing.lead * 1e-9)
         else:
+            laws.steps = 0.0
             if timing.filter_time:
                 p.stop.steps.note(q)
+                laws.steps = p.stop.steps.steps
             laws.finds, laws.passing = p.options.learn_drives, p.efforts.blend.passing
             law = laws.wanted(mode, x, v, ahead, period, p.efforts.free)
         wanted = law.effort + ahead.effort

@@ -30,8 +30,8 @@ CARRYING_USES = 8
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
-FAR_BEHIND, FAR_SLIDING, FAR_CARRYING = 0.003, 0.005, 0.006
-"""Errors from which on modes computed_torque, passivity_based and adaptive take the model for wrong [rad, m].
+FAR_BEHIND, FAR_STEPS = 0.0015, 2.0
+"""Error from which on modes that follow paths take the model for wrong [rad, m], and steps of positions on top of it.
 
 More by as much as long periods are longer than usual ones: what they throw off is not the model.
 """
@@ -100,11 +100,12 @@ class Laws:
         self._differ = False  # whether rates of damping differ between joints
         self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
+        self.steps: Array | float = 0.0  # of positions that velocities are found in [rad, m]
         self.passing = False  # whether former efforts pass over to the law's: joints are off a little for that alone
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
         self._nowhere = np.full(model.nv, np.inf)
-        self._far = self._behind = self._carried = self._nowhere  # errors that a joint's model is taken for wrong from
+        self._far = self._behind = self._nowhere  # errors that a joint's model is taken for wrong from, by mode
         self._late = np.zeros((2, model.nv))  # errors of velocities behind each low-pass, while gains are lowered
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
@@ -114,9 +115,8 @@ class Laws:
         with np.errstate(divide="ignore", invalid="ignore"):
             pid.integral = np.where(gains.ki > 0.0, pid.integral * pid.ki / gains.ki, pid.integral)
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
-        uneven = gains.period / gains.usual
-        self._far = np.where(np.asarray(gains.kp) > 0.0, FAR_BEHIND * uneven, self._nowhere)  # else none is to be near
-        self._behind, self._carried = (np.full(self.model.nv, far * uneven) for far in (FAR_SLIDING, FAR_CARRYING))
+        self._behind = np.full(self.model.nv, FAR_BEHIND * gains.period / gains.usual)
+        self._far = np.where(np.asarray(gains.kp) > 0.0, self._behind, self._nowhere)  # else none is to be near
         if not gains.late:
             self._late[:] = 0.0
         self.gains, self._differ = gains, bool(gains.extra_rates.any())
@@ -200,7 +200,7 @@ class Laws:
         """Return errors (n,) from which on the model of a joint is taken to be wrong, by the usual ones."""
         if not self.finds:
             return self._nowhere
-        return np.maximum(far, PASSING_OFF) if self.passing else far
+        return (np.maximum(far, PASSING_OFF) if self.passing else far) + FAR_STEPS * self.steps
 
     def known(self, mode: str) -> Robot:
         """Return the model beside which drives are found in a mode: in adaptive, that with what is carried."""
@@ -260,8 +260,7 @@ class Laws:
         drives = self.drives
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
-            far = self._off(self._carried if adaptive else self._behind)
-            damping = damping + drives.loosen(error, rate, period, M, far)
+            damping = damping + drives.loosen(error, rate, period, M, self._off(self._behind))
             damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:
