@@ -12,7 +12,7 @@ from support.control import control_scenarios as scenarios
 from support.control.control_scenarios import REST, Case
 from support.cores import DEFAULTS, MODES
 
-from lie_dynamics_ros.nodes.computed_torque.laws import FAR_BEHIND
+from lie_dynamics_ros.nodes.computed_torque.drive_estimate import BEHIND
 from lie_dynamics_ros.nodes.computed_torque.learning import last_link
 
 LOOPS = tuple(itertools.product((250.0, 500.0, 1000.0), (0.0, 1.0)))
@@ -92,7 +92,7 @@ def judge_trajectories(case, count, rng):
         where = f"{found} at {q.tolist()}"
         assert found["error"] < 1.05 * found["stated"] + 2e-6, where
         if case.mode == "computed_torque":  # the others also damp what is light
-            assert found["error"] > 0.95 * min(found["stated"], FAR_BEHIND), where  # from there on more is done
+            assert found["error"] > 0.95 * min(found["stated"], BEHIND), where  # from there on more is done
         assert found["phases"] == ["following", "holding"] and found["limits"] < WITHIN, where
         assert found["last error"] < 2e-4 and found["ripple"] < 1.0, where
 

@@ -20,7 +20,7 @@ NOISE, LEAST_NOISE = 5e-3, 2e-4
 CALMING = 3.0
 """Rate at which it is forgotten that it was more [1/s]."""
 BEHIND = 2e-3
-"""Error from which on a joint that does not come nearer is pushed [rad, m]."""
+"""Error from which on a joint that does not come nearer is pushed, and its model taken to be wrong [rad, m]."""
 APPROACH = 2.0
 """Rate at which errors of a joint fade that does follow, at least [1/s]."""
 PUSH = 1.0

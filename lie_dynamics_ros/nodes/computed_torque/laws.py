@@ -18,7 +18,7 @@ from ...lie_dynamics.control import (
     slotine_li_force,
 )
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics, mass_matrix
-from .drive_estimate import DriveEstimate
+from .drive_estimate import BEHIND, DriveEstimate
 from .gains import LATE_FILTER, Gains
 from .stopping import StopMotion
 from .trajectories.trajectory_player import Desired
@@ -30,11 +30,8 @@ CARRYING_USES = 8
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
-FAR_BEHIND, FAR_STEPS = 0.0015, 2.0
-"""Error from which on modes that follow paths take the model for wrong [rad, m], and steps of positions on top of it.
-
-More by as much as long periods are longer than usual ones: what they throw off is not the model.
-"""
+FAR_STEPS = 2.0
+"""Steps of positions by which errors may be larger than `BEHIND` before the model is taken to be wrong."""
 PASSING_OFF = 0.02
 """The same while former efforts pass over to those of another law [rad, m]."""
 RUN_AHEAD = 2e-3
@@ -115,7 +112,7 @@ class Laws:
         with np.errstate(divide="ignore", invalid="ignore"):
             pid.integral = np.where(gains.ki > 0.0, pid.integral * pid.ki / gains.ki, pid.integral)
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
-        self._behind = np.full(self.model.nv, FAR_BEHIND * gains.period / gains.usual)
+        self._behind = np.full(self.model.nv, BEHIND * gains.period / gains.usual)  # long periods throw off, too
         self._far = np.where(np.asarray(gains.kp) > 0.0, self._behind, self._nowhere)  # else none is to be near
         if not gains.late:
             self._late[:] = 0.0
