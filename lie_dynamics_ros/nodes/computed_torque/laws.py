@@ -30,8 +30,9 @@ CARRYING_USES = 8
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
-FAR_STEPS = 2.0
-"""Steps of positions by which errors may be larger than `BEHIND` before the model is taken to be wrong."""
+FAR_STEPS, FAR_CARRYING = 2.0, 3.0
+"""Steps of positions by which errors may be larger than `BEHIND` before the model is taken to be wrong, and by what
+factor in mode adaptive, which learns loads by itself: of pushes beside that joints swing at rest."""
 PASSING_OFF = 0.02
 """The same while former efforts pass over to those of another law [rad, m]."""
 RUN_AHEAD = 2e-3
@@ -102,7 +103,7 @@ class Laws:
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
         self._nowhere = np.full(model.nv, np.inf)
-        self._far = self._behind = self._nowhere  # errors that a joint's model is taken for wrong from, by mode
+        self._far = self._behind = self._nowhere  # errors that a joint's model is taken for wrong from
         self._late = np.zeros((2, model.nv))  # errors of velocities behind each low-pass, while gains are lowered
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
@@ -257,7 +258,8 @@ class Laws:
         drives = self.drives
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
-            damping = damping + drives.loosen(error, rate, period, M, self._off(self._behind))
+            far = self._off(FAR_CARRYING * self._behind if adaptive else self._behind)
+            damping = damping + drives.loosen(error, rate, period, M, far)
             damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:
