@@ -74,7 +74,7 @@ class SensorModel:
     def __init__(self, constants: Array, geometry: Array, variances: Array) -> None:
         self.constants, self.geometry, self.variances = constants, geometry, variances
         self.judged = np.zeros((3, len(variances)))
-        self._jerk = constants[[ANGULAR, LINEAR]]
+        self._jerk, self._room = constants[[ANGULAR, LINEAR]], math.nan
         self.misfit, self._report, self._counts = 0.0, np.zeros(2), (0, 0)
         self.no_bank = np.empty((0, len(variances), 0)), np.empty((0, len(variances), 2))
 
@@ -86,10 +86,13 @@ class SensorModel:
         self.constants[DT] = sample.dt
         self.geometry[:, AGE], self.geometry[:, LAPSE] = sample.age, sample.lapse
         self.geometry[:, READING] = sample.readings[: len(self.geometry)]
-        self.constants[[ANGULAR, LINEAR]] = sample.room * self._jerk
-        late = float(self.constants[UNTOLD_DELAY])
-        self.constants[SUDDEN : SUDDEN + 2] = (sample.room**2 - 1.0) * self._jerk**2 * (late**3 / 3.0, late)
-        chosen = sample.use & np.isfinite(sample.readings)
+        if sample.room != self._room:
+            self._room = sample.room
+            self.constants[[ANGULAR, LINEAR]] = sample.room * self._jerk
+            late = float(self.constants[UNTOLD_DELAY])
+            self.constants[SUDDEN : SUDDEN + 2] = (sample.room**2 - 1.0) * self._jerk**2 * (late**3 / 3.0, late)
+        known = np.isfinite(sample.readings)
+        chosen = sample.use & known
         failed = fuse(
             belief.x,
             belief.covariance,
@@ -105,9 +108,9 @@ class SensorModel:
         if failed or (self.judged[1] < 0.0).any():
             return float("nan")
         self.misfit = float(self._report[MISFIT])
-        left = np.isfinite(sample.readings) & ~chosen
-        self._counts = int(chosen.sum()), int(left.sum())
-        cost = float((np.log(self.judged[1, left]) + _COST).sum())
+        used, out = np.count_nonzero(chosen), np.count_nonzero(known) - np.count_nonzero(chosen)
+        self._counts = int(used), int(out)
+        cost = float((np.log(self.judged[1, known & ~chosen]) + _COST).sum()) if out else 0.0
         return self.misfit + float(self._report[LOG_DETERMINANT]) + cost
 
     def fits(self, limit: float) -> bool:
@@ -246,7 +249,9 @@ class FaultDetector:
         # Of what is left out: the last innovations, how far it was off when that was sharp, with the variance of that;
         # and whether it has jumped back by as much.
         self._before, self._off, self._back = np.full(m, np.nan), np.full((2, m), np.nan), np.zeros(m, dtype=np.bool_)
-        self._moved = np.zeros(m)
+        self._moved, self._followed = np.zeros(m), False
+        self._all = np.ones(m, dtype=np.bool_)
+        self._all.flags.writeable = False
         self._streak = dict.fromkeys(channels, 0)
         self._heard, self._lapse = np.zeros(n_points), np.full(n_points, PERSISTENCE)
 
@@ -293,7 +298,9 @@ class FaultDetector:
 
     def _in_use(self, freed: bool = False) -> Mask:
         """Return which readings (m,) are of sensors that are not left out, or that are used as if none had failed."""
-        use = np.ones(len(self._model.variances), dtype=np.bool_)
+        if not self.left_out:
+            return self._all
+        use = self._all.copy()
         for name, fault in self.left_out.items():
             if not (freed and self._no_fault and name in self._no_fault.freed and fault.reason == DISAGREES):
                 use[self._channels[name]] = False
@@ -343,6 +350,8 @@ class FaultDetector:
         self._same = np.where(equal & (not again), self._same + 1, np.where(there, 1, self._same))
         self._last = np.where(there, values, self._last)
         stuck = (self._repeats > 0) & (self._same >= self._repeats)
+        if not stuck.any() and np.isfinite(values[there]).all():
+            return
         for name, part in self._channels.items():
             fault = self.left_out.get(name)
             if fault is not None:
@@ -377,15 +386,15 @@ class FaultDetector:
         """Return how well a constant error of each reading since each slot began explains the innovations, squared."""
         evidence = self._bank[1]
         information = evidence[:, :, INFORMATION]
-        known = information > 0.0
-        return np.where(known, evidence[:, :, SUPPORT] ** 2 / np.where(known, information, 1.0), 0.0)
+        squares = evidence[:, :, SUPPORT] ** 2
+        return np.divide(squares, information, out=np.zeros_like(squares), where=information > 0.0)
 
     def _alarm(self) -> int:
         """Return since how many samples a reading is most likely wrong; 0 where none is."""
         statistics = self._statistics()
-        slot = int(statistics.max(axis=1).argmax())
-        if not statistics[slot].max() > self._threshold**2:
+        if not statistics.max() > self._threshold**2:
             return 0
+        slot = int(statistics.max(axis=1).argmax())
         return min(int(self._count - self._begun[slot]), len(self._history))
 
     def _diagnose(self, age: int) -> bool:
@@ -451,6 +460,10 @@ class FaultDetector:
         as at the start and as vague as the agreement was: what this forgives is not accepted.
         """
         innovations, variances, shares = self._judged
+        if not (self.left_out or self._followed):
+            self._before, self._moved[:] = np.where(np.isfinite(innovations), innovations, self._before), 0.0
+            return
+        self._followed = bool(self.left_out)
         agree = innovations**2 <= _AGREES**2 * variances
         agree &= (self._repeats == 0) | (self._same < self._repeats)
         off = np.where(there & np.isfinite(innovations), np.abs(innovations), 0.0)

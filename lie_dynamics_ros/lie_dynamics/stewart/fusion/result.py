@@ -79,8 +79,8 @@ class FusedPose:
 
         Where three do at once, the noise or the jerk was given too small, or the rest is no better than they are.
         """
-        disagree = sum(fault.reason == DISAGREES for fault in self.left_out.values())
-        return disagree >= _TOO_MANY or bool(np.diagonal(self.error_covariance)[:3].max() > _MOST_TURN**2)
+        disagree = sum(fault.reason == DISAGREES for fault in self.left_out.values()) if self.left_out else 0
+        return disagree >= _TOO_MANY or any(self.error_covariance[k, k] > _MOST_TURN**2 for k in range(3))
 
     @property
     def twist(self) -> Array:
