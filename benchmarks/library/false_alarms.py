@@ -58,7 +58,9 @@ MOVES = {"tiago_arm": "arm_", "jaco7": "_joint_"}
 """What names of the joints begin with, or have, that are no gripper's and no body's."""
 PIECE = 60.0
 RATES = (125, 125, 250, 500, 125, 250, 1000, 125, 250, 125)
-"""Of pieces in turn [Hz]."""
+LATER = (125, 125, 250, 125, 500, 125, 125, 250, 125, 125, 125, 125, 250, 125, 1000, 125, 125, 250, 125, 125)
+"""Of an arm's pieces in turn [Hz], and of those from piece `FEWER` on: fast ones take ten times as long."""
+FEWER = 240
 
 
 def arm(name: str, path: Path) -> Model:
@@ -86,32 +88,34 @@ class FreeMotion:
     model : Model
     seed, rate : int
         The latter in hertz.
+    lasts : float
+        [s].
     """
 
-    def __init__(self, model: Model, seed: int, rate: int) -> None:
+    def __init__(self, model: Model, seed: int, rate: int, lasts: float = PIECE) -> None:
         self.rng = rng = np.random.default_rng(seed)
         self.model, self.grain, n = model, 1.0 / rate, model.nv
         self.known = bool(rng.integers(2))
-        time = np.arange(round(PIECE * rate)) / rate
+        time = np.arange(round(lasts * rate)) / rate
         lower, upper = np.maximum(model.limits.lower, -2.0), np.minimum(model.limits.upper, 2.0)
         low, high = np.where(lower < upper, lower, -2.0), np.where(lower < upper, upper, 2.0)
         speed = np.minimum(np.where(model.limits.velocity > 0.0, model.limits.velocity, 1.0), 1.5)
         q, qd, qdd = (np.zeros((len(time), n)) for _ in range(3))
         stands = np.zeros(len(time), int)  # number of the rest, or of the move after it
         at, begin, rests = rng.uniform(low, high), 0.0, 0
-        while begin < PIECE:
+        while begin < lasts:
             rest, rests = begin + rng.choice([0.0, 0.3, 2.0, 8.0]), rests + 1
             here = (time >= begin) & (time < rest)
             q[here] = at
             to = np.where(rng.random(n) < 0.8, rng.uniform(low, high), at)
-            lasts = max(1.875 * float((np.abs(to - at) / speed).max()), 0.2) * rng.uniform(1.0, 4.0)
-            here = (time >= rest) & (time < rest + lasts)
-            s = (time[here, None] - rest) / lasts
+            takes = max(1.875 * float((np.abs(to - at) / speed).max()), 0.2) * rng.uniform(1.0, 4.0)
+            here = (time >= rest) & (time < rest + takes)
+            s = (time[here, None] - rest) / takes
             q[here] = at + (to - at) * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
-            qd[here] = (to - at) * 30.0 * (s * (1.0 - s)) ** 2 / lasts
-            qdd[here] = (to - at) * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / lasts**2
-            stands[(time >= begin) & (time < rest + lasts)] = rests
-            at, begin = to, rest + lasts
+            qd[here] = (to - at) * 30.0 * (s * (1.0 - s)) ** 2 / takes
+            qdd[here] = (to - at) * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / takes**2
+            stands[(time >= begin) & (time < rest + takes)] = rests
+            at, begin = to, rest + takes
         bodies = np.asarray(inverse_dynamics(model, q, qd, qdd))
         most = np.abs(bodies).max(axis=0)
         self.dry = 0.05 * most + 0.2 * min(1.0, 0.05 * float(most.max()))
@@ -125,7 +129,7 @@ class FreeMotion:
         moving, since = qd != 0.0, np.zeros(qd.shape, int)
         since[1:] = np.where(moving[:-1] & ~moving[1:], np.arange(1, len(time))[:, None], 0)
         stopped = stands[np.maximum.accumulate(since, axis=0)]
-        self.time, self.q, self.qd = time, q, qd
+        self.time, self.q, self.qd, self.bodies = time, q, qd, bodies
         self.effort = bodies + np.where(moving, moves, held[stopped, np.arange(n)]) + offset
 
     def states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[float]]:
@@ -181,7 +185,8 @@ def run() -> tuple[list[Figure], list[str]]:
         for seed in range(round(hours * 3600.0 / PIECE)):
             for kind, arms in models.items():
                 name = list(arms)[seed % len(arms)]
-                rate = RATES[seed // len(arms) % len(RATES)]
+                rates, turn = (RATES if seed < FEWER else LATER), seed // len(arms)
+                rate = rates[turn % len(rates)]
                 if (name, str(seed)) not in done:
                     states, begun, most, code = piece(arms[name], seed, rate)
                     done[name, str(seed)] = f"{name} {seed} {rate} {states} {begun} {most:.4f} {code:08x}"

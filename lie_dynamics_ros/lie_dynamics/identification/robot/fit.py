@@ -211,8 +211,10 @@ class Fit:
         Of an effort, for noise without memory from sample to sample [as measured].
     R : ndarray
         Triangular factor of the equations, weighed, of active parameters.
-    scatter : ndarray
-        Covariance of A^T residual, weighed, for noise that has memory: see `_scatter`.
+    scatter : ndarray, shape (nv, p, p)
+        Covariance of A^T residual, weighed, for noise of each joint that has memory: see `_scatter`.
+    freedom : ndarray, shape (nv,)
+        Degrees of freedom of what is known of that noise.
     active : ndarray of bool
         Which of 10 k + 7 nv parameters.
     rest : ndarray, shape (n, nv)
@@ -226,6 +228,7 @@ class Fit:
     deviation: Array
     R: Array
     scatter: Array
+    freedom: Array
     active: npt.NDArray[np.bool_]
     rest: Array
 
@@ -243,7 +246,7 @@ class Fit:
         typical = np.concatenate([_typical(model, bodies), np.ones(len(TERMS) * nv)])[self.active]
         known = self.R * typical
         spread = np.linalg.inv(known.T @ known + np.eye(len(typical)))
-        inner = self.scatter * np.outer(typical, typical) + np.eye(len(typical))
+        inner = self.scatter.sum(axis=0) * np.outer(typical, typical) + np.eye(len(typical))
         slopes = np.zeros((nv, len(typical)))
         for column in np.flatnonzero(places >= 0):
             slopes[places[column], column] = 1.0 / max(float(self.coefficients["gain"][places[column]]), 1e-12)
@@ -335,13 +338,13 @@ def fit_robot(
     own = x[size:].reshape(len(TERMS), nv)
     typical = np.concatenate([_typical(model, bodies), guess])[active]
     R = R[:-1, :-1]
-    scatter = _scatter(A, rest, weight / deviation, R * typical, typical)
+    scatter, freedom = _scatter(A, rest, weight / deviation, R * typical, typical)
     coefficients = dict(zip(TERMS, own, strict=True))
     if not gains:
         coefficients["gain"] = gain
     used = samples.moving.any(axis=0)
     coefficients = {term: np.where(used, c, 1.0 if term == "gain" else 0.0) for term, c in coefficients.items()}
-    return Fit(pi.reshape(-1, 10), coefficients, structure, late, deviation, R, scatter, active, rest)
+    return Fit(pi.reshape(-1, 10), coefficients, structure, late, deviation, R, scatter, freedom, active, rest)
 
 
 def triangle(A: Array, aim: Array, weight: Array) -> Array:
@@ -411,11 +414,12 @@ def _typical(model: Model, bodies: list[int]) -> Array:
     return np.concatenate(found)
 
 
-def _scatter(A: Array, rest: Array, weight: Array, R: Array, typical: Array) -> Array:
-    """Return the covariance (p, p) of A^T noise, noise of each joint as the residuals are, with memory of any kind.
+def _scatter(A: Array, rest: Array, weight: Array, R: Array, typical: Array) -> tuple[Array, Array]:
+    """Return the covariance (nv, p, p) of A^T noise, of each joint's as the residuals are, with memory of any kind.
 
     Spectra of residuals, averaged over neighbouring frequencies, weigh those of A. What the fit takes out of the noise
-    is put back by frequency: most of it is where the motion is, as noise that lasts is.
+    is put back by frequency: most of it is where the motion is, as noise that lasts is. Of short recordings little is
+    left there; how well what is returned is known, in degrees of freedom (nv,), is returned too (Satterthwaite, 1946).
 
     Parameters
     ----------
@@ -435,7 +439,7 @@ def _scatter(A: Array, rest: Array, weight: Array, R: Array, typical: Array) -> 
     # References hold what the recording determines less than they do: that takes nothing of the noise.
     taker = typical[:, None] * V.T / np.sqrt(s**2 + 1.0)
     length = next_fast_len(2 * n, real=True)
-    total = np.zeros((p, p))
+    total, freedom = np.zeros((nv, p, p)), np.ones(nv)
     for j in range(nv):
         kept = float((weight[:, j] > 0.0).sum())
         if not kept:
@@ -443,14 +447,19 @@ def _scatter(A: Array, rest: Array, weight: Array, R: Array, typical: Array) -> 
         used = np.flatnonzero(A[:, j].any(axis=0))
         waves = rfft(A[:, j, used] * weight[:, j, None], length, axis=0)
         power = np.abs(rfft(rest[:, j] * weight[:, j], length)) ** 2
-        left = np.maximum(1.0 - (np.abs(waves @ taker[used]) ** 2).sum(axis=1) / kept, 0.0)
-        spectrum = _averaged(power / kept) / np.maximum(_averaged(left), LEAST_LEFT)
+        taken = (np.abs(waves @ taker[used]) ** 2).sum(axis=1) / kept
+        left = np.maximum(1.0 - taken, 0.0)
+        counted = np.maximum(_averaged(left), LEAST_LEFT)
+        spectrum = _averaged(power / kept) / counted
         count = np.full(len(spectrum), 2.0)
         count[0] = 1.0
         count[-1] -= float(length % 2 == 0)
         weighed = waves * np.sqrt(count * spectrum / length)[:, None]
-        total[np.ix_(used, used)] += weighed.real.T @ weighed.real + weighed.imag.T @ weighed.imag
-    return total
+        total[j][np.ix_(used, used)] = weighed.real.T @ weighed.real + weighed.imag.T @ weighed.imag
+        # Each power has two degrees of freedom, as far as it is left; half of the frequencies are independent.
+        spread = (_averaged(taken / counted) ** 2 * spectrum**2 * left).sum()
+        freedom[j] = max((taken * spectrum).sum() ** 2 / max(spread, 1e-300), 1.0)
+    return total, freedom
 
 
 def _averaged(spectrum: Array) -> Array:

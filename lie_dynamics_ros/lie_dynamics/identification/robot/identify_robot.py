@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from ...arrays import Array
 from ...dynamics.derivatives.inverse_derivatives import torque_regressor
@@ -72,8 +73,12 @@ def known_sums(
     unknown = (V[~shown] ** 2).sum(axis=0) > NOT_SHOWN
     back = V[shown].T / s[shown] / size[:, None]
     inverse = back @ back.T
-    lasting = np.diag(inverse @ fit.scatter[np.ix_(kept, kept)] @ inverse)
-    deviations = np.where(unknown, np.inf, np.sqrt(np.maximum(lasting, 0.0)))
+    parts = np.maximum(np.einsum("ik,jkl,li->ji", inverse, fit.scatter[:, kept][:, :, kept], inverse), 0.0)
+    lasting = parts.sum(axis=0)
+    # So wide that 1.96 of them hold 95 %, as Student's distribution has it, though noise is known from what is left.
+    freedom = lasting**2 / np.maximum((parts**2 / fit.freedom[:, None]).sum(axis=0), 1e-300)
+    wider = special.stdtrit(np.maximum(freedom, 1.0), 0.975) / special.ndtri(0.975)
+    deviations = np.where(unknown, np.inf, wider * np.sqrt(lasting))
     strength = np.sqrt((full[..., kept] ** 2).mean(axis=0))  # (nv, rank)
     effect = np.multiply(strength, deviations, where=strength > 0.0, out=np.zeros_like(strength))
     spans = np.maximum(np.ptp(samples.effort(fit.delay), axis=0), 1e-12)

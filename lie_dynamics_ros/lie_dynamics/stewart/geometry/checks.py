@@ -116,7 +116,10 @@ def longest_of(base_points: Array, platform_points: Array, limits: Array) -> Arr
 
 
 def check_turns(angles: Array, limits: Array) -> None:
-    """Raise StewartError for angles (..., 6) [rad] that are more than a turn beyond limits (6, 2); NaN is none."""
+    """Raise StewartError for angles (..., 6) [rad] that are more than a turn beyond limits (6, 2); NaN is none.
+
+    Nearer than that they may be an encoder's whole turns: a few degrees look the same, and no angle can tell.
+    """
     beyond = np.maximum(angles - limits[:, 1], limits[:, 0] - angles)
     bad = np.argwhere((beyond > 2.0 * np.pi) & (beyond < np.inf))
     if bad.size:
