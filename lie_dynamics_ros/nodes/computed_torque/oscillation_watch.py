@@ -47,6 +47,8 @@ LOWER, LEAST_SLOW, LIMPEST_SLOW = 0.6, 0.5, 0.05
 """Factor by which that is lowered then, and below which it is not by small swings, and by others."""
 LARGE = 0.02
 """Swing up to which it does not rise again, after and within `LIMP`, to more than `REGAINED` of what it was."""
+LATER = 0.002
+"""Delay besides that damping has to bear which is raised: drives may be slower than assumed [s]."""
 RAISE, MOST_QUICK = 1.4, 4.0
 """Factor by which the damper of that joint is raised, and up to which; no farther than `REGAINED` of what shook it."""
 FIRST_FACTOR, FIRST_RISE = 0.25, 0.15
@@ -202,17 +204,19 @@ class OscillationWatch:
         if found:
             shaking = (turns > FEW_TURNS) & (s.table[SINCE] == 0.0)
             fast = math.pi * late > PHASE * s.table[BETWEEN]
-            fast |= (s.slow == LEAST_SLOW) & (s.quick >= s.most)  # there is nothing else
+            least_slow = LEAST_SLOW if swing <= SMALL else LIMPEST_SLOW
+            fast |= (s.slow <= least_slow) & ((swing > SMALL) | (s.quick >= s.most))  # there is nothing else
             fed, slow = shaking & fast & (turns > TURNS), shaking & ~fast & clear
             least = LIMPEST if swing > SMALL else LEAST_FACTOR
             s.most = np.where(fed, np.minimum(s.most, np.maximum(REGAINED * s.quick, 1.0)), s.most)
             s.quick = np.where(fed, np.minimum(s.quick, np.maximum(least, lower * s.quick)), s.quick)
             if slow.any() or (fed & (s.quick < LEAST_FACTOR)).any():
-                least = LEAST_SLOW if swing <= SMALL else LIMPEST_SLOW
                 if swing <= LARGE:
                     s.slow_most = min(s.slow_most, max(LEAST_SLOW, REGAINED * s.slow))
-                s.slow = min(s.slow, max(least, LOWER * s.slow))
-                s.quick = np.where(slow & (s.quick >= 1.0), np.minimum(RAISE * s.quick, s.most), s.quick)
+                s.slow = min(s.slow, max(least_slow, LOWER * s.slow))
+                late += LATER
+                raises = slow & (math.pi * late < PHASE * s.table[BETWEEN]) & (s.quick >= 1.0)
+                s.quick = np.where(raises, np.minimum(RAISE * s.quick, s.most), s.quick)
             s.calm = 0.0
             if swing < VIOLENT:
                 turns[fed], turns[slow] = TURNS - SHOWN, FEW_TURNS - SHOWN
