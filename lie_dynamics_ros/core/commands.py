@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lie_dynamics.arrays import Mask
-from .arrays import Array
+from ..lie_dynamics.arrays import Array, Mask
 
 OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
 YIELDING = "yielding"

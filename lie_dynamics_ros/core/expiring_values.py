@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from ..lie_dynamics import InputError, Model, external_wrench
+from ..lie_dynamics.arrays import Array, all_finite
 from ..lie_dynamics.texts import quoted
-from .arrays import Array, all_finite
 from .errors import MessageError
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..lie_dynamics import Model
+from ..lie_dynamics.arrays import Array, all_finite
 from ..lie_dynamics.lie import so3
 from ..lie_dynamics.texts import quoted
-from .arrays import Array, all_finite
 from .errors import MessageError, ParameterError
 
 LINK_SHARE = 0.005

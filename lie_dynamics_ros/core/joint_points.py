@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lie_dynamics.arrays import Array
 from ..lie_dynamics.control.hermite import hermite
-from .arrays import Array
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..lie_dynamics import ClosedLoopTracker, ConstraintSet, Model, assemble
+from ..lie_dynamics.arrays import Array
 from ..lie_dynamics.constraints.idle import IdleFreedom
 from ..lie_dynamics.constraints.tracking.result import TrackedState
-from .arrays import Array
 from .errors import ConfigurationError, ParameterError
 from .parameters import Parameters, parameter
 from .robot_state import RobotState

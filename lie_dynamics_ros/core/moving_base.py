@@ -9,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..lie_dynamics import Model, forward_kinematics, hybrid_dynamics, inverse_dynamics
-from ..lie_dynamics.arrays import Mask
+from ..lie_dynamics.arrays import Array, Mask, all_finite
 from ..lie_dynamics.lie import quaternion, se3, so3
 from ..lie_dynamics.texts import quoted
-from .arrays import Array, all_finite
 from .errors import ConfigurationError, MessageError
 from .expiring_values import ExpiringValue
 from .frames import QUATERNION_TOLERANCE, pose_on_root

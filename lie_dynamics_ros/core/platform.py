@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from ..lie_dynamics import LieDynamicsError, SpatialInertia
-from ..lie_dynamics.arrays import Mask
+from ..lie_dynamics.arrays import Array, Mask
 from ..lie_dynamics.stewart.command import PlatformLoad
-from .arrays import Array
 from .errors import ParameterError
 from .parameters import Parameters, parameter
 

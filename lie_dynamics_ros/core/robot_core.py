@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lie_dynamics import JointFriction, Model
-from ..lie_dynamics.arrays import Mask
-from .arrays import Array
+from ..lie_dynamics.arrays import Array, Mask
 from .errors import ConfigurationError
 from .moving_base import MovingBase
 from .robot_options import RobotOptions

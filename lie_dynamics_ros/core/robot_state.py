@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..lie_dynamics.arrays import Mask
+from ..lie_dynamics.arrays import Array, Mask
 from ..lie_dynamics.control.robots import Robot, inverse_dynamics
-from .arrays import Array
 
 
 @dataclass(eq=False, slots=True)

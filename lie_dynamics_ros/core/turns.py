@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lie_dynamics import MotorDynamics
-from ..lie_dynamics.arrays import Mask
+from ..lie_dynamics.arrays import Array, Mask
 from ..lie_dynamics.control.robots import Robot
-from .arrays import Array
 from .joint_points import JointPoints
 
 TURN = 2.0 * np.pi

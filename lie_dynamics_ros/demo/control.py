@@ -21,8 +21,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ..core.arrays import Array
 from ..lie_dynamics import Model
+from ..lie_dynamics.arrays import Array
 from ..ros.wire import qos
 from ..ros.wire.compatibility import interfaces
 from ..ros.wire.messages import nanoseconds

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
 from ...core.errors import KINDS, PUBLISH, WITHHOLD, ConfigurationError, MessageError, RequestError
 from ...core.expiring_values import ExpiringValue
@@ -24,6 +23,7 @@ from ...lie_dynamics import (
     constrained_inverse_dynamics,
     platform_wrench,
 )
+from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.constraints.tracking.result import TrackedState
 from ...lie_dynamics.constraints.travel import Ways
 from ...lie_dynamics.tracking import TrackingStatus

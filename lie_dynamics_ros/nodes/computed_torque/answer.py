@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...core.arrays import Array
+from ...lie_dynamics.arrays import Array
 from .laws import LawEffort
 from .trajectories.trajectory_piece import Desired
 

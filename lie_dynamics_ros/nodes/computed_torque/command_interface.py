@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...core.arrays import Array
 from ...core.commands import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_points import JointPoints
+from ...lie_dynamics.arrays import Array
 from .control_loop import LOST, ControlLoop
 from .tool.tool_options import TOOL_MODES
 from .tool_control import TARGETS

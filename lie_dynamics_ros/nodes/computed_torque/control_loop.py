@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.commands import FOLLOWING, HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
 from ...core.errors import MessageError
 from ...core.robot_state import RobotState, pushes
 from ...lie_dynamics import InputError, LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import inverse_dynamics

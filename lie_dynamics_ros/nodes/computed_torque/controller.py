@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...core.arrays import Array
 from ...core.errors import TRAJECTORIES, ConfigurationError, MessageError, ParameterError
 from ...core.joint_points import JointPoints
 from ...core.mechanism import MechanismParameters
 from ...core.parameters import Setting, with_default
 from ...lie_dynamics import LieDynamicsError, Model
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control.kernels.signals import GOOD, LARGEST, check_state
 from ...lie_dynamics.lie import se3
 from ...ros.inputs.joint_states import IMPLAUSIBLE

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.commands import OFF, STOPPING
 from ...core.frames import last_link
 from ...core.joint_points import JointPoints
@@ -21,6 +20,7 @@ from ...core.mechanism import TrackedMechanism
 from ...core.robot_core import RESTING_SPEED, RobotCore
 from ...core.robot_state import RobotState
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from .answer import ControllerAnswer
 from .command_interface import CommandInterface

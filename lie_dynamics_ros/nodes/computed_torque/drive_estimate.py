@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...lie_dynamics.arrays import Mask
+from ...lie_dynamics.arrays import Array, Mask
 from ...lie_dynamics.control.kernels import drives as k
 from ...lie_dynamics.control.robots import Robot, inverse_dynamics, mass_matrix
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import limit_effort
 from ...lie_dynamics.control.kernels.signals import within
 

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ...core.arrays import Array
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import (
     is_robust,
     largest_damping,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import Array
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SoftLimits
 from ...lie_dynamics.control.kernels.signals import keeps_limits
 from .options import ComputedTorqueOptions

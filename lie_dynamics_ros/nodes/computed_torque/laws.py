@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...lie_dynamics import JointFriction, Model
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import (
     AdaptiveController,
     ComputedTorquePID,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.frames import last_link
 from ...lie_dynamics import Model, mass_matrix
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import AdaptiveController, is_robust, slotine_li_regressor
 from .gains import Gains
 from .options import ComputedTorqueOptions

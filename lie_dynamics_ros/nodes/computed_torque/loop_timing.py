@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...core.arrays import Array
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.sampling.sample_times import FINENESS

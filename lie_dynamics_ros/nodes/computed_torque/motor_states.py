@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...core.arrays import all_finite
 from ...core.errors import KINDS, MessageError
 from ...core.mechanism import MechanismFollower, TrackedMechanism
 from ...core.robot_state import RobotState
 from ...lie_dynamics import JointFriction, Model, MotorDynamics
+from ...lie_dynamics.arrays import all_finite
 from ...lie_dynamics.tracking import TrackingStatus
 
 MOST_STEPS = 200

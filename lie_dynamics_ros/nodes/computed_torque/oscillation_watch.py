@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...lie_dynamics.arrays import Mask
+from ...lie_dynamics.arrays import Array, Mask
 from ...lie_dynamics.control.kernels.oscillation import (
     BETWEEN,
     DIRECTION,

@@ -7,8 +7,8 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped, PoseStamped
 
-from ...core.arrays import Array
 from ...lie_dynamics import frame_pose
+from ...lie_dynamics.arrays import Array
 from ...ros.node.robot_node import RobotNode
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array
 from ...core.commands import OFF, STOPPED, STOPPING, YIELDING
 from ...core.errors import MessageError, ParameterError
 from ...core.joint_points import JointPoints
 from ...core.robot_state import effort_of_wrenches
 from ...core.turns import Turns
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import ComputedTorquePID, SoftLimits
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import LARGEST, within

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control.robots import inverse_dynamics
 from .answer import ControllerAnswer
 from .core import ComputedTorqueCore

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from ...core.arrays import Array
 from ...core.commands import FOLLOWING, STOPPED, STOPPING, UNTIL_HOLD
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import EffortHistory
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import inverse_dynamics

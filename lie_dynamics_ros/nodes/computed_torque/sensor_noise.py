@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.robot_state import RobotState
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.velocity_filter import velocity_noise
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array
 from ...core.robot_state import RobotState
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SoftLimits, StopPlan, limited_damping
 from ...lie_dynamics.control.kernels.oscillation import MOVED, OFF, PLACE, smooth_state
 from ...lie_dynamics.control.kernels.signals import within

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError
 from ...core.turns import Turns
 from ...lie_dynamics import (
@@ -21,6 +20,7 @@ from ...lie_dynamics import (
     inverse_dynamics,
     mass_matrix,
 )
+from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.control import PoseReference, SoftLimits, TaskTorque, impedance, operational_space
 from ...lie_dynamics.control.motion_bounds import MotionBounds
 from ...lie_dynamics.control.task_space.impedance import ImpedanceTorque

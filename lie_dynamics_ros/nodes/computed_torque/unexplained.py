@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import Array
+from ...lie_dynamics.arrays import Array
 
 NEW_SHARE = 0.3
 """Part of what is new that is taken in with each state: a load is known within some five of them."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Array
-from ...lie_dynamics.arrays import Mask
+from ...lie_dynamics.arrays import Array, Mask
 
 HEAVIEST_UNTOLD = 0.03
 """Largest additional inertia, over the effort limit [kg m^2 / (N m)]."""

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.errors import MessageError, ParameterError, RequestError
 from ...core.frames import last_link
 from ...core.parameters import parameter, per_joint
@@ -15,6 +14,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState, pushes
 from ...lie_dynamics import InputError, JointFriction, Model, gravity_force, jacobian
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes, velocity_noise
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.estimation import ContactObserver, ContactState, ContactWrench, SensorNoise, contact_wrench

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array, all_finite
 from ...core.commands import HybridCommand
 from ...core.errors import MessageError
 from ...core.expiring_values import ExpiringValue
@@ -16,6 +15,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import DynamicsAnswer, RobotState, pushes
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, gravity_force, hybrid_dynamics
+from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.control.kernels.signals import within
 
 UNNAMED = ("zero_effort", "measured_effort", "zero_acceleration")

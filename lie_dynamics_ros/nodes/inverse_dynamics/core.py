@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError, ParameterError
 from ...core.expiring_values import ExpiringValue
 from ...core.parameters import parameter
@@ -14,6 +13,7 @@ from ...core.robot_core import BRAKING_RATE, RobotCore
 from ...core.robot_options import EffortParameters, RobotOptions
 from ...core.robot_state import DynamicsAnswer, RobotState, pushes
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
+from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.control.kernels.signals import within
 
 

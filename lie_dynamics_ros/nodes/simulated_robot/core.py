@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array
 from ...core.commands import ACCELERATION, EFFORT, HOLD, POSITION, JointCommand
 from ...core.errors import ParameterError
 from ...core.parameters import parameter, per_joint
 from ...core.robot_options import RobotOptions
 from ...core.turns import TURN, Turns
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.simulation import JointPhysics, Simulator
 
 # A smooth motion that stays within the limits of a robot's joints.

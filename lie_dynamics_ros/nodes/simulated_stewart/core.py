@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.parameters import Parameters, parameter
 from ...core.platform import LoadParameters, said
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import OffsetPlatform, StewartError, StewartTracker

@@ -15,11 +15,11 @@ from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import Imu, JointState
 from std_srvs.srv import Trigger
 
-from ...core.arrays import Array
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.parameters import parameter
 from ...core.platform import LEGS
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart import StewartError
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from ...ros.model.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform

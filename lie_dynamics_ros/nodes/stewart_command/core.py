@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.commands import FOLLOWING, HOLDING, OFF, STOPPED, STOPPING, UNTIL_HOLD
 from ...core.errors import MessageError, ParameterError
 from ...core.frames import numbers_to_matrix
 from ...core.parameters import Parameters, parameter
 from ...core.platform import POSITIONS, LoadParameters, numbers_of, said
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
 from ...lie_dynamics.stewart import OffsetPlatform, solve_from_home
 from ...lie_dynamics.stewart.command import (

@@ -17,11 +17,11 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from ...core.arrays import Array
 from ...core.commands import OFF, STOPPING, UNTIL_HOLD
 from ...core.errors import ConfigurationError, MessageError
 from ...core.joint_mapping import JointMapping
 from ...core.parameters import parameter
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart.command import LegSetpoints
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
 from ...ros.inputs.publishers import Publishers, subscribe

@@ -9,10 +9,10 @@ import numpy as np
 from sensor_msgs.msg import Imu
 from std_srvs.srv import SetBool, Trigger
 
-from ...core.arrays import Array
 from ...core.commands import HOLDING, OFF
 from ...core.errors import MessageError, NodeError
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart.command import levelled
 from ...ros.model.platform_loading import frames_of

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.errors import MessageError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.lie import se3, so3
 from ...lie_dynamics.stewart import StewartError
 from ...lie_dynamics.stewart.command import (

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...core.arrays import Array, all_finite
 from ...core.errors import KINDS, PUBLISH, WITHHOLD, ConfigurationError, MessageError, ParameterError
 from ...core.frames import numbers_to_matrix
 from ...core.parameters import Parameters, parameter
 from ...core.platform import LEGS, LegState
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
 from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, StewartTracker, TrackingStatus, level_home
 from ...lie_dynamics.stewart.geometry.any_platform import Platform

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array
 from ...core.errors import KINDS, MessageError, ParameterError, WaitingError
 from ...core.platform import LEGS, LegState
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart import DisplacementSensor, FusedPose, StewartError, StewartFusion
 from ...lie_dynamics.stewart.fusion.estimator import LARGEST
 from ...lie_dynamics.stewart.fusion.result import DISAGREES

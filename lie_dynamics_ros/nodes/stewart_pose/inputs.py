@@ -11,10 +11,10 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-from ...core.arrays import Array
 from ...core.errors import ConfigurationError, MessageError, WaitingError
 from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.platform import LEGS, LegState
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.stewart import LegReadings, PlatformSensors
 from ...ros.inputs.joint_states import LONGEST_WAIT, JointGroup, PartialStates, StateFields

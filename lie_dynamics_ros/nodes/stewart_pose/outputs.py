@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point
 from rclpy.duration import Duration
 from rclpy.node import Node
 
-from ...core.arrays import Array
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart import OffsetPlatform, RotaryPlatform, TrackedPose
 from ...lie_dynamics.stewart.geometry.any_platform import Platform, points_of
 from ...ros.outputs import diagnostics

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from geometry_msgs.msg import Pose
 
-from ...core.arrays import Array
 from ...core.errors import MessageError, RequestError
 from ...core.joint_mapping import JointMapping
 from ...core.platform import LEGS, said
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.constraints.mechanisms.six_legs import offset_legs
 from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
 from ...lie_dynamics.lie import so3

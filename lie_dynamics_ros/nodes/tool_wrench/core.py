@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError, ParameterError, RequestError
 from ...core.expiring_values import ExpiringValue
 from ...core.frames import last_link
@@ -16,6 +15,7 @@ from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import RobotState
 from ...lie_dynamics import InputError, JointFriction, Model, frame_pose
+from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.control import VelocityFilter
 from ...lie_dynamics.estimation import ForceSensorCalibration, calibrate_force_sensor, next_direction, tool_contact
 

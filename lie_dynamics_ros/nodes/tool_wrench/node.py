@@ -15,9 +15,9 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from ...core.arrays import Array
 from ...core.errors import NodeError, RequestError
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...lie_dynamics.arrays import Array
 from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.errors import MessageError
 from ...core.parameters import Parameters, parameter
 from ...core.turns import Turns
 from ...lie_dynamics import forward_kinematics
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart import RotaryPlatform, StewartPlatform
 from .picture import BAD, GOOD, LARGEST, ContactView, Effort, Picture, PlatformView, ReportView, Robot
 

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.errors import ConfigurationError
 from ...lie_dynamics import forward_kinematics
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import shortened
 from .picture import BAD, DOUBTFUL, GOOD, LARGEST, ContactView, Effort, Picture, PlatformView, ReportView, Robot

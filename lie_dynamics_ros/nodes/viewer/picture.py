@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array
 from ...lie_dynamics import Model, forward_kinematics, total_mass
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import plain_number, quoted
 

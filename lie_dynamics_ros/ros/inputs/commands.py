@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array, all_finite
 from ...core.commands import ACCELERATION, EFFORT, POSITION, HybridCommand, JointCommand
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_mapping import JointMapping, JointMatch
 from ...core.joint_points import JointPoints
+from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.texts import listed
 from ..wire.goal_requests import GoalTrajectory
 from ..wire.serialized import FIELDS, decode_trajectory, fields_of

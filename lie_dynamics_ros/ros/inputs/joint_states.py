@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.errors import MessageError, WaitingError
 from ...core.joint_mapping import JointMatch
 from ...core.parameters import Parameters, parameter
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import VelocityFilter
 from ...lie_dynamics.control.kernels.signals import BAD_POSITION, BAD_VELOCITY, UNKNOWN_VELOCITY, check_state
 from ...lie_dynamics.control.plausibility import StateCheck

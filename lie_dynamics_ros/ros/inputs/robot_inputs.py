@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.arrays import Array
 from ...core.errors import ConfigurationError, MessageError, WaitingError
 from ...core.expiring_values import ExpiringValue, ExternalWrenches
 from ...core.joint_mapping import JointMapping, JointMatch
@@ -18,6 +17,7 @@ from ...core.parameters import Parameters, parameter
 from ...core.robot_state import BaseState, RobotState
 from ...core.turns import Turns, Unwinding
 from ...lie_dynamics import Model
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import VelocityFilter, velocity_delay, velocity_noise
 from ...lie_dynamics.control.plausibility import StateCheck
 from ..wire.messages import first_point, read_efforts, read_rates

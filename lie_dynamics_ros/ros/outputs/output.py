@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ...core.arrays import Array
+from ...lie_dynamics.arrays import Array
 from ..wire import qos
 from ..wire.compatibility import interfaces, publish_functions
 from ..wire.messages import fill_twist, fill_wrench

@@ -13,9 +13,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped, TwistStamped
 from rclpy.node import Node
 
-from ...core.arrays import Array
 from ...core.errors import NodeError
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.constraints.travel import Ways
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import TravelLeft

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import lie_dynamics
-from ...core.arrays import Array
 from ...core.errors import RequestError
 from ...core.joint_mapping import JointMapping
 from ...core.robot_core import RobotCore
@@ -27,6 +26,7 @@ from ...lie_dynamics import (
     inverse_dynamics,
     mass_matrix,
 )
+from ...lie_dynamics.arrays import Array
 from ..wire.messages import wrench_to_array
 from .services import Batch
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rclpy.node import Node
 
-from ...core.arrays import Array
 from ...core.errors import NodeError, RequestError, reason_of
 from ...core.joint_mapping import JointMapping
 from ...lie_dynamics import LieDynamicsError
+from ...lie_dynamics.arrays import Array
 from ..outputs.diagnostics import Report
 from ..wire.compatibility import BUILD_IT, INTERFACE_PACKAGE, interfaces
 from .worker import Worker

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.arrays import Array, all_finite
 from ...core.errors import MessageError
 from ...core.frames import numbers_to_matrix
 from ...core.joint_mapping import JointMatch
+from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.lie import so3
 
 if TYPE_CHECKING:

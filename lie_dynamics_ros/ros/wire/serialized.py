@@ -20,8 +20,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
-from ...core.arrays import Array
 from ...core.errors import TRAJECTORIES, MessageError
+from ...lie_dynamics.arrays import Array
 from ..workarounds import enabled
 from .messages import nanoseconds
 

@@ -11,9 +11,9 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, Wrench
 from sensor_msgs.msg import JointState
 
-from lie_dynamics_ros.core.arrays import all_finite
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
+from lie_dynamics_ros.lie_dynamics.arrays import all_finite
 from lie_dynamics_ros.ros.inputs.joint_states import JointStateReader
 from lie_dynamics_ros.ros.wire.messages import (
     LINEAR_FIRST,

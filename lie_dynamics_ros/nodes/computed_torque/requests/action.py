@@ -13,9 +13,9 @@ from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ....core.arrays import Array
 from ....core.errors import MessageError, reason_of
 from ....core.joint_mapping import JointMapping
+from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.texts import listed
 from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode

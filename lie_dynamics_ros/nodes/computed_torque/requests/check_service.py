@@ -8,9 +8,9 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ....core.arrays import Array
 from ....core.errors import MessageError
 from ....core.joint_mapping import JointMapping
+from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control.feasibility import KINDS
 from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode

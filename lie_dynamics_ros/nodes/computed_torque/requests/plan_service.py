@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ....core.arrays import Array
 from ....core.errors import RequestError
 from ....lie_dynamics import Model, MotionCost
+from ....lie_dynamics.arrays import Array
 from ....ros.node.answering_node import AnsweringNode
 from ....ros.node.side_node import SideNode
 from ..core import ComputedTorqueCore

@@ -11,8 +11,8 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ....core.arrays import Array
 from ....core.errors import MessageError
+from ....lie_dynamics.arrays import Array
 from ....ros.node.answering_node import AnsweringNode
 from ....ros.outputs.output import Output
 from ....ros.wire.messages import nanoseconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....core.arrays import Array
+from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control import largest_period
 from .tool_options import ToolOptions
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....core.arrays import Array
 from ....core.errors import ParameterError
 from ....core.parameters import Parameters, parameter
 from ....lie_dynamics import Model
+from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control import is_robust
 
 TOOL_MODES = ("operational_space", "impedance")

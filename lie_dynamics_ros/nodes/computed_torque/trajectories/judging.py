@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ....core.arrays import Array
 from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_points import JointPoints
 from ....lie_dynamics import JointFriction, LieDynamicsError, MotorDynamics, SingularityError
+from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control.feasibility import (
     Excess,
     Feasibility,

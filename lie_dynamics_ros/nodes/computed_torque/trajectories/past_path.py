@@ -6,8 +6,8 @@ from collections import deque
 
 import numpy as np
 
-from ....core.arrays import Array
 from ....core.joint_points import JointPoints
+from ....lie_dynamics.arrays import Array
 
 STEP = 0.005
 """Time of motion between kept positions [s]."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ....core.arrays import Array
 from ....core.joint_points import JointPoints
+from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control.feasibility import JointPath, Motion
 from ....lie_dynamics.control.hermite import hermite, powers
 from ....lie_dynamics.control.kernels.polynomials import write_motion

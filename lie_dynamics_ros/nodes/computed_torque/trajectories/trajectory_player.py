@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....core.arrays import Array
 from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_points import JointPoints
 from ....core.turns import Turns
+from ....lie_dynamics.arrays import Array
 from .path_clock import PathClock
 from .trajectory_piece import Desired, Halt, Piece
 
