@@ -77,7 +77,7 @@ parameters:
 	@$(IN_ENV) python -m lie_dynamics_ros.nodes.parameters --write config
 
 policies:
-	@$(IN_ENV) python -m lie_dynamics_ros.nodes.policies config/policies
+	@$(IN_ENV) python -m lie_dynamics_ros.nodes.interfaces config/policies
 
 dist:
 	@$(IN_ENV) python tools/dist.py

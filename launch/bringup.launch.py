@@ -1,7 +1,6 @@
 """Start an arm without hardware: simulated_robot and inverse_dynamics, if wanted with hybrid_dynamics beside them."""
 
-from lie_dynamics_ros.ros.launch.launch_arguments import Part
-from lie_dynamics_ros.ros.launch.launch_files import launch_description
+from lie_dynamics_ros.ros.launch_files import Part, launch_description
 
 ACCELERATIONS = "inverse_dynamics/joint_trajectory_point"
 

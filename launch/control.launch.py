@@ -1,7 +1,6 @@
 """Start a simulated arm that obeys efforts, and computed_torque, which makes it follow trajectories."""
 
-from lie_dynamics_ros.ros.launch.launch_arguments import Part
-from lie_dynamics_ros.ros.launch.launch_files import launch_description
+from lie_dynamics_ros.ros.launch_files import Part, launch_description
 
 
 def generate_launch_description():

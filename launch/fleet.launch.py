@@ -1,7 +1,6 @@
 """Start computed_torque for each robot of a fleet, in a namespace of its own; without hardware simulated_robot too."""
 
-from lie_dynamics_ros.ros.launch.launch_arguments import Part
-from lie_dynamics_ros.ros.launch.launch_files import launch_description
+from lie_dynamics_ros.ros.launch_files import Part, launch_description
 
 
 def generate_launch_description():

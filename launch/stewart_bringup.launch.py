@@ -1,7 +1,6 @@
 """Start the nodes simulated_stewart and stewart_pose together: leg lengths in, poses out, without hardware."""
 
-from lie_dynamics_ros.ros.launch.launch_arguments import Part
-from lie_dynamics_ros.ros.launch.launch_files import launch_description
+from lie_dynamics_ros.ros.launch_files import Part, launch_description
 
 SHARED = ("platform", "base_frame", "platform_frame", "joint_prefix", "frame_prefix", "joint_states")
 

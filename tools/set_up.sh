@@ -106,7 +106,7 @@ if ! stamped interfaces-stamp "$(interfaces)" && [ -f lie_dynamics_interfaces/pa
 if ! part kernels-stamp "$(kernels)" && [ -f lie_dynamics_ros/lie_dynamics/engine/__main__.py ]; then compile=yes; fi
 
 case ${FOR:-} in
-    demo) prefix=demo- extras= number=75 size=640 usual=120 program='-m lie_dynamics_ros.demo.kernels'
+    demo) prefix=demo- extras= number=75 size=640 usual=120 program='tools/kernels.py demo'
         what="its packages (100 MB to fetch)" ;;
     *) prefix= extras=test,lint number=110 size=1800 usual=240 program=tools/kernels.py
         what="its packages and those of the tests (300 MB to fetch)" ;;

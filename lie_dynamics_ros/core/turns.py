@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..lie_dynamics import MotorDynamics
 from ..lie_dynamics.arrays import Array, Mask
 from ..lie_dynamics.control.robots import Robot
-from .joint_points import JointPoints
+from .commands import JointPoints
 
 TURN = 2.0 * np.pi
 HALF = np.pi + 1e-3

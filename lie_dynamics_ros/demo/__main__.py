@@ -17,13 +17,12 @@ from pathlib import Path
 
 from ..core.errors import NodeError
 from ..lie_dynamics import LieDynamicsError, Model
-from ..ros.model.robot_description import read_description
+from ..ros.model.model_loading import read_description
 from ..ros.node.domain import DomainReservation
-from . import interruption
+from . import processes
 from .arm import ArmShowcase
 from .control import ControlShowcase
-from .interruption import ShortfallError
-from .processes import Children
+from .processes import Children, ShortfallError
 from .showcase import Showcase
 from .stewart import StewartShowcase
 from .watch import Reports, await_browser, check_view, start_view, watch
@@ -34,7 +33,7 @@ OWN_ROBOT = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo; returns 0 where everything was as it should be."""
     options = _parse(argv)
-    interruption.install()
+    processes.catch_signals()
     try:
         return _demo(options)
     except KeyboardInterrupt:

@@ -15,8 +15,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ..lie_dynamics import Model, gravity_force, inverse_dynamics
 from ..ros.wire.compatibility import interfaces
 from ..ros.wire.messages import nanoseconds
-from .interruption import ShortfallError
-from .processes import Children
+from .processes import Children, ShortfallError
 from .showcase import Answer, Conclusion, Recorder, Showcase, Verdict, bar, conclusion, kept, picture, stream_of
 
 NODE = "inverse_dynamics"

@@ -26,9 +26,8 @@ from ..lie_dynamics.arrays import Array
 from ..ros.wire import qos
 from ..ros.wire.compatibility import interfaces
 from ..ros.wire.messages import nanoseconds
-from .interruption import ShortfallError
 from .play import AHEAD, COMMAND_PATIENCE, LEAD, PAUSE, RATE, Act, Play, rehearse
-from .processes import Children
+from .processes import Children, ShortfallError
 from .showcase import Answer, Conclusion, Recorder, Showcase, Verdict, bar, conclusion, kept, picture, stream_of
 
 NAMESPACE = "/control"

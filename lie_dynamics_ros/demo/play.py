@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..core.commands import EFFORT, STOPPED, STOPPING
+from ..core.commands import EFFORT, STOPPED, STOPPING, JointPoints
 from ..core.errors import NodeError
 from ..core.frames import last_link
-from ..core.joint_points import JointPoints
 from ..core.robot_state import RobotState
 from ..lie_dynamics import LieDynamicsError, Model, forward_dynamics, inverse_dynamics
 from ..lie_dynamics.arrays import Array
 from ..nodes.computed_torque.core import ComputedTorqueCore
 from ..nodes.computed_torque.options import ComputedTorqueOptions
 from ..nodes.simulated_robot.core import RobotSimulation, SimulationOptions
-from .interruption import ShortfallError
+from .processes import ShortfallError
 
 # The payload that only the simulated robot knows of: what its controller can bear on its defaults.
 

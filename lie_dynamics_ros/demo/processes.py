@@ -1,6 +1,6 @@
-"""Child processes that are always ended: with their parent, however that ends.
+"""Ends of the demo: by signals, which are not lost, and of its child processes, which end with it however that ends.
 
-As a program it is such a child; arguments: process id of the parent, module of the node, ROS arguments.
+As a program this is such a child; arguments: process id of the parent, module of the node, ROS arguments.
 """
 
 from __future__ import annotations
@@ -11,11 +11,59 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 from ..lie_dynamics.files import write_file
+
+
+class ShortfallError(Exception):
+    """A figure fell short, named in the message."""
+
+
+_deferred = False
+_requested = False
+
+
+class Interruption(KeyboardInterrupt):
+    """A signal ended this process.
+
+    A type of its own: where a plain KeyboardInterrupt passes through code that is compiled from text at run time, as
+    dataclasses and named tuples are, Python ends by SIGINT at last, although the exception was caught.
+    """
+
+
+def catch_signals() -> None:
+    """End by `Interruption` on SIGINT, SIGTERM and SIGHUP."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _on_signal)
+
+
+@contextmanager
+def signals_deferred() -> Iterator[None]:
+    """Let signals wait for `check_signals`: an exception in a callback is a failure of the executor, or is lost."""
+    global _deferred
+    _deferred = True
+    try:
+        yield
+    finally:
+        _deferred = False
+
+
+def check_signals() -> None:
+    """Raise `Interruption` where a signal waits."""
+    if _requested:
+        raise Interruption
+
+
+def _on_signal(*_: object) -> None:
+    global _requested
+    _requested = True
+    if not _deferred:
+        raise Interruption
+
 
 PR_SET_PDEATHSIG = 1
 

@@ -13,8 +13,7 @@ from rclpy.node import Node
 
 from ..lie_dynamics.lie import so3
 from ..ros.wire.messages import nanoseconds, pose_to_matrix
-from .interruption import ShortfallError
-from .processes import Children
+from .processes import Children, ShortfallError
 from .showcase import Answer, Conclusion, Recorder, Showcase, Verdict, bar, conclusion, kept, picture, stream_of
 
 NAMESPACE = "/stewart"

@@ -26,9 +26,8 @@ from ..ros.node.description_source import BEING_READ
 from ..ros.node.process import apply_real_time, usual_scheduling
 from ..ros.node.spinning import make_executor
 from ..ros.outputs.diagnostics import DROPPED
-from . import interruption
-from .interruption import ShortfallError
-from .processes import Children
+from . import processes
+from .processes import Children, ShortfallError
 from .showcase import Moment, Showcase
 
 OPENED = re.compile(r"the page is at (\S+)")
@@ -62,7 +61,7 @@ def start_view(showcases: Sequence[Showcase], children: Children) -> str:
     start = time.monotonic()
     end, say = start + PATIENCE, start + SAID
     while (said := OPENED.search(children.output("viewer"))) is None:
-        interruption.check()
+        processes.check_signals()
         if children.ended() or time.monotonic() > end:
             raise ShortfallError(f"no page was opened; the node viewer printed\n{children.output('viewer')}")
         if time.monotonic() > say:
@@ -79,7 +78,7 @@ def await_browser() -> None:
     print(f"open it, then press Enter; the show begins after {OPENING:.0f} s in any case", flush=True)
     end = time.monotonic() + OPENING
     while time.monotonic() < end:
-        interruption.check()
+        processes.check_signals()
         if select.select([sys.stdin], [], [], 0.2)[0]:
             sys.stdin.readline()
             return
@@ -250,7 +249,7 @@ def watch(showcases: Sequence[Showcase], children: Children, duration: float) ->
         for showcase in showcases:
             showcase.recorder.listen(listener)
             showcase.direct(actor)
-        with interruption.deferred():
+        with processes.signals_deferred():
             _await_answers(showcases, reports, executors, children)
             _settle(showcases, executors)
             _record(showcases, executors, children, duration)
@@ -299,7 +298,7 @@ def _listen(showcases: Sequence[Showcase], executors: Sequence[Executor]) -> Non
         listener.spin_once(timeout_sec=max(0.0, left))
         if left <= 0.0 and before == [showcase.recorder.tape.taken for showcase in showcases]:
             break  # there are no more
-    interruption.check()
+    processes.check_signals()
     for showcase in showcases:
         showcase.recorder.tape.play(READING / len(showcases))
 

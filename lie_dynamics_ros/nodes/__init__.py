@@ -1,6 +1,6 @@
 """ROS 2 nodes, a folder each: the node with its entry point in `node`, what it computes in `core`, without ROS."""
 
-from ..core.startup_signals import end_quietly_while_importing
+from ..core import end_quietly_while_importing
 
 PROGRAMS = (
     "closed_loop",

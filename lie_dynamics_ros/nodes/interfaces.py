@@ -1,11 +1,20 @@
-"""Topics and services of each node, in one list: policies come from it, pages and nodes are checked against it.
+"""Topics and services of each node, in one list: pages and nodes are checked against it, and policies come from it.
 
-Names are relative to the namespace of the node, or (``~/``) to the node itself.
+    python -m lie_dynamics_ros.nodes.interfaces config/policies
+
+writes access control policies for SROS 2, one file a node, in the format of its policy schema, version 0.2.0, which
+``ros2 security create_permission`` reads. Names are relative to the namespace of the node, or (``~/``) to the node.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from ..lie_dynamics.files import write_file
 
 
 @dataclass(frozen=True)
@@ -196,3 +205,58 @@ INTERFACES = {
     ),
 }
 """Interfaces by node; some topics only with a parameter, or where their message package is installed."""
+
+
+# Policies of SROS 2.
+
+VERSION = "0.2.0"
+DRIVER = Interface(
+    publishes=("joint_states", "robot_description"), subscribes=("/computed_torque/commands",), serves=()
+)
+PLANNER = Interface(
+    publishes=("/computed_torque/joint_trajectory", "/computed_torque/speed_scaling"),
+    subscribes=("joint_states", "/computed_torque/phase", "/computed_torque/trajectory_status"),
+    requests=("/computed_torque/hold", "/computed_torque/check_trajectory", "/computed_torque/plan_motion"),
+    calls=("/computed_torque/follow_joint_trajectory",),
+)
+"""Access of a driver and a planner beside ``computed_torque``: an example, to be given the names of your own nodes."""
+OTHERS = {"driver": DRIVER, "planner": PLANNER}
+
+
+def policy(node: str, interface: Interface) -> str:
+    """Return the policy of one node, in an enclave of its own: what the interface names, and nothing else."""
+    entries = (
+        ("topics", "publish", "topic", (*COMMON.publishes, *interface.publishes)),
+        ("topics", "subscribe", "topic", (*COMMON.subscribes, *interface.subscribes)),
+        ("services", "reply", "service", (*COMMON.serves, *interface.serves)),
+        ("services", "request", "service", interface.requests),
+        ("actions", "execute", "action", interface.acts),
+        ("actions", "call", "action", interface.calls),
+    )
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<policy version="{VERSION}">', "  <enclaves>"]
+    lines += [f"    <enclave path={quoteattr(f'/lie_dynamics/{node}')}>", "      <profiles>"]
+    lines += [f'        <profile ns="/" node={quoteattr(node)}>']
+    for group, right, item, names in filter(lambda entry: entry[3], entries):
+        lines.append(f'          <{group} {right}="ALLOW">')
+        lines += [f"            <{item}>{name}</{item}>" for name in dict.fromkeys(names)]
+        lines.append(f"          </{group}>")
+    lines += ["        </profile>", "      </profiles>", "    </enclave>", "  </enclaves>", "</policy>", ""]
+    return "\n".join(lines)
+
+
+def policies() -> dict[str, str]:
+    """Return the policies of all nodes by the names of their files."""
+    return {f"{node}.policy.xml": policy(node, interface) for node, interface in {**INTERFACES, **OTHERS}.items()}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write all policies into a folder."""
+    (folder,) = map(Path, sys.argv[1:] if argv is None else argv)
+    for name, text in policies().items():
+        write_file(folder / name, text)
+        print(folder / name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import arms
 
-from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.turns import Turns, Unwinding
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionWarning

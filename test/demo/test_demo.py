@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's picture, is not installed")
 
 import lie_dynamics_ros.demo.__main__ as whole
-from lie_dynamics_ros.demo import interruption
+from lie_dynamics_ros.demo import processes
 from lie_dynamics_ros.demo import watch as view
 from lie_dynamics_ros.demo.__main__ import main
 from lie_dynamics_ros.demo.arm import ArmShowcase
@@ -28,15 +28,15 @@ NODES = 6
 
 
 def test_a_signal_waits_for_the_callback_under_way(monkeypatch):
-    monkeypatch.setattr(interruption, "_requested", False)
+    monkeypatch.setattr(processes, "_requested", False)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)
-    interruption.install()
+    processes.catch_signals()
     try:
-        interruption.check()
-        with interruption.deferred():
+        processes.check_signals()
+        with processes.signals_deferred():
             signal.raise_signal(signal.SIGTERM)
             with pytest.raises(KeyboardInterrupt):
-                interruption.check()
+                processes.check_signals()
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     finally:
@@ -46,8 +46,8 @@ def test_a_signal_waits_for_the_callback_under_way(monkeypatch):
 
 INTERRUPTED = """
 import signal, sys
-from lie_dynamics_ros.demo import interruption
-interruption.install()
+from lie_dynamics_ros.demo import processes
+processes.catch_signals()
 try:
     exec({statement!r})
 except KeyboardInterrupt:
@@ -56,7 +56,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("where", ["{}", "with interruption.deferred(): {}\ninterruption.check()"])
+@pytest.mark.parametrize("where", ["{}", "with processes.signals_deferred(): {}\nprocesses.check_signals()"])
 def test_the_exit_code_is_the_same_wherever_a_signal_strikes(tmp_path, how, where):
     """In code compiled from text, too: there a plain KeyboardInterrupt makes ``python -m`` end by the signal."""
     statement = where.format(f"signal.raise_signal(signal.{how})")
@@ -118,7 +118,7 @@ def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path, monkey
     (tmp_path / "weak.urdf").write_text(WEAK)
     monkeypatch.chdir(tmp_path)
     started, watched, concluded = [], [], []
-    monkeypatch.setattr(interruption, "install", lambda: None)
+    monkeypatch.setattr(processes, "catch_signals", lambda: None)
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr(Children, "start", lambda self, node, *_, **__: started.append(node))
     monkeypatch.setattr(whole, "watch", lambda showcases, *_: watched.extend(showcases) or Reports())
@@ -141,7 +141,7 @@ def test_passes_where_control_cannot_be_shown(tmp_path):
 
 def test_says_what_a_page_needs(monkeypatch, capsys):
     monkeypatch.setattr(view.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(interruption, "install", lambda: None)
+    monkeypatch.setattr(processes, "catch_signals", lambda: None)
     assert main(["--view"]) == 1
     assert "pip install 'viser" in capsys.readouterr().err
 

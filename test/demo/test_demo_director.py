@@ -13,10 +13,10 @@ from rosgraph_msgs.msg import Clock
 
 from lie_dynamics_interfaces import msg
 from lie_dynamics_ros.demo.control import PATIENCE, TRIES, Director
-from lie_dynamics_ros.demo.interruption import ShortfallError
 from lie_dynamics_ros.demo.play import AHEAD, Play
+from lie_dynamics_ros.demo.processes import ShortfallError
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.ros.model.robot_description import read_description
+from lie_dynamics_ros.ros.model.model_loading import read_description
 from lie_dynamics_ros.ros.wire.messages import nanoseconds
 
 BEGIN = 10**12

@@ -11,9 +11,8 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
-from lie_dynamics_ros.demo import watch
-from lie_dynamics_ros.demo.interruption import ShortfallError
-from lie_dynamics_ros.demo.kernels import NEEDED
+from lie_dynamics_ros.demo import NEEDED, watch
+from lie_dynamics_ros.demo.processes import ShortfallError
 from lie_dynamics_ros.demo.watch import Reports
 from lie_dynamics_ros.lie_dynamics.engine.ahead import load_all
 from lie_dynamics_ros.ros.node.description_source import BEING_READ
@@ -102,12 +101,12 @@ def test_kernels_that_the_demo_calls_exist():
 def test_the_demo_compiles_no_other_kernels(tmp_path):
     environment = {**os.environ, "LIE_DYNAMICS_CACHE_DIR": str(tmp_path / "cache")}
 
-    def run(module, *options):
-        command = [sys.executable, "-m", module, *options]
+    def run(*command):
+        command = [sys.executable, *command]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert not done.returncode, done.stdout + done.stderr
         return {path.name for path in (tmp_path / "cache").rglob("*.nbi")}
 
-    compiled = run("lie_dynamics_ros.demo.kernels")
+    compiled = run("tools/kernels.py", "demo")
     assert len(compiled) >= len(NEEDED)
-    assert run("lie_dynamics_ros.demo", "--output", str(tmp_path)) == compiled
+    assert run("-m", "lie_dynamics_ros.demo", "--output", str(tmp_path)) == compiled

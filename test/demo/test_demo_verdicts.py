@@ -11,13 +11,13 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from lie_dynamics_ros.demo import stewart
 from lie_dynamics_ros.demo.arm import Account, ArmRecorder, ArmShowcase, judge
 from lie_dynamics_ros.demo.arm import draw as draw_torques
-from lie_dynamics_ros.demo.interruption import ShortfallError
+from lie_dynamics_ros.demo.processes import ShortfallError
 from lie_dynamics_ros.demo.showcase import Answer, Moment
 from lie_dynamics_ros.demo.stewart import Estimate, StewartRecorder, StewartShowcase
 from lie_dynamics_ros.demo.stewart import draw as draw_poses
 from lie_dynamics_ros.demo.watch import Reports, Screen
 from lie_dynamics_ros.lie_dynamics import Model, inverse_dynamics
-from lie_dynamics_ros.ros.model.robot_description import read_description
+from lie_dynamics_ros.ros.model.model_loading import read_description
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 OK, ERROR = DiagnosticStatus.OK, DiagnosticStatus.ERROR

@@ -3,8 +3,7 @@
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from lie_dynamics_ros.ros.launch.launch_arguments import arguments_of
-from lie_dynamics_ros.ros.launch.launch_files import node_options
+from lie_dynamics_ros.ros.launch_files import arguments_of, node_options
 
 FOLDER = Path(__file__).parents[2] / "launch"
 FILES = sorted(path.name.removesuffix(".launch.py") for path in FOLDER.glob("*.launch.py"))

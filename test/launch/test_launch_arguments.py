@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from launch_cases import COMPOSITES, FILES, VALUES, options_of, parts_of
 
-from lie_dynamics_ros.ros.launch.launch_arguments import LAUNCHED_NODES, arguments_of
+from lie_dynamics_ros.ros.launch_files import LAUNCHED_NODES, arguments_of
 
 #: Which nodes of composite files an argument reaches.
 REACHES = {

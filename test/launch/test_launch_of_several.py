@@ -6,8 +6,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from launch_cases import parts_of
 
-from lie_dynamics_ros.ros.launch.launch_arguments import arguments_of
-from lie_dynamics_ros.ros.launch.launch_files import node_options
+from lie_dynamics_ros.ros.launch_files import arguments_of, node_options
 
 
 @pytest.mark.parametrize("namespace", ["", "cell/", "/cell"])

@@ -7,8 +7,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from lie_dynamics_ros.nodes.interfaces import INTERFACES
-from lie_dynamics_ros.ros.launch.launch_arguments import LAUNCHED_NODES
-from lie_dynamics_ros.ros.launch.launch_files import ANSWERS, joints_of, layout, topics_of, write
+from lie_dynamics_ros.ros.launch_files import ANSWERS, LAUNCHED_NODES, joints_of, layout, topics_of, write
 
 NODES = [{"name": name, "namespace": "cell"} for name in LAUNCHED_NODES]
 

@@ -7,7 +7,7 @@ pytest.importorskip("mujoco", reason="the simulator that judges, mujoco, is not 
 
 from motor_machine import loop_of
 
-from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.commands import JointPoints
 
 SHAPE = np.array([1.0, -0.5, 0.7, -0.8, 0.3, 0.6])
 SLOW = pytest.mark.slow

@@ -6,8 +6,8 @@ from support import arms
 from support.control.control_loop import ControlLoop
 from support.cores import make_core, sine
 
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import JointFriction, inverse_dynamics
 

@@ -8,7 +8,7 @@ from support import arms
 from support.control.control_scenarios import Case
 from support.cores import make_core, options
 
-from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 
 LOOPS = ((250.0, 1.5), (500.0, 0.5), (1000.0, 1.0), (2000.0, 0.0))

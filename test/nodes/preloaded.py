@@ -118,7 +118,7 @@ def imports_depend_on() -> dict[str, str]:
 def preload() -> None:
     """Import what nodes import, but for rclpy, which begins threads; load the kernels that most of them call."""
     from lie_dynamics_ros import nodes
-    from lie_dynamics_ros.demo.kernels import NEEDED
+    from lie_dynamics_ros.demo import NEEDED
     from lie_dynamics_ros.lie_dynamics.engine.ahead import load_all
 
     for module in pkgutil.iter_modules(nodes.__path__, f"{nodes.__name__}."):

@@ -17,7 +17,7 @@ OTHERS = {
     ("identify/bag_messages.py", "open"),
     ("lie_dynamics/plots.py", "savefig"),
     ("lie_dynamics/shown.py", "savefig"),
-    ("ros/launch/launch_files.py", "fdopen"),
+    ("ros/launch_files.py", "fdopen"),
 }
 """What writes into memory, or into a pipe or file that it has just made."""
 

@@ -14,8 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.results import machine
-from lie_dynamics_ros.demo import interruption
-from lie_dynamics_ros.demo.processes import Children
+from lie_dynamics_ros.demo.processes import Children, catch_signals
 
 from .disturbances import Event, disturb
 from .findings import CONTROL, DRIVER, Findings
@@ -48,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not options.hours > 0.0:
         parser.error(f"--hours is {options.hours}; expected a positive number")
     seed = int(time.time()) if options.seed is None else options.seed
-    interruption.install()
+    catch_signals()
     with contextlib.suppress(OSError):  # a harness that waits for its turn would time itself; children begin as usual
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
     output = options.output.resolve()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import ComputedTorqueOptions
 

@@ -74,7 +74,7 @@ def test_the_demo_waits_for_nothing_that_others_need(checkout, commands):
     fake(here / "bin", "python", '[ "$1" != -c ] || shift 2; echo "$@" >>asked')
     for name in ("stamp", "kernels-stamp"):
         (here / name).write_text("of before\n")
-    for part, program in (("demo", "-m lie_dynamics_ros.demo.kernels"), ("", "tools/kernels.py")):
+    for part, program in (("demo", "tools/kernels.py demo"), ("", "tools/kernels.py")):
         assert "compiling" in run(checkout, commands, FOR=part).stderr
         asked = (checkout / "asked").read_text()
         (checkout / "asked").unlink()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...core.commands import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
+from ...core.commands import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING, JointPoints
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
-from ...core.joint_points import JointPoints
 from ...lie_dynamics.arrays import Array
 from .control_loop import LOST, ControlLoop
 from .tool.tool_options import TOOL_MODES

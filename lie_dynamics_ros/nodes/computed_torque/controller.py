@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...core.commands import JointPoints
 from ...core.errors import TRAJECTORIES, ConfigurationError, MessageError, ParameterError
-from ...core.joint_points import JointPoints
 from ...core.mechanism import MechanismParameters
 from ...core.parameters import Setting, with_default
 from ...lie_dynamics import LieDynamicsError, Model
@@ -25,8 +25,14 @@ from ...lie_dynamics.control.kernels.signals import GOOD, LARGEST, check_state
 from ...lie_dynamics.lie import se3
 from ...ros.inputs.joint_states import IMPLAUSIBLE
 from ...ros.inputs.robot_inputs import RobotInputs, VelocityParameters
-from ...ros.model.model_loading import ModelSourceParameters, format_of, load_friction, load_mechanism, load_model
-from ...ros.model.robot_description import read_description
+from ...ros.model.model_loading import (
+    ModelSourceParameters,
+    format_of,
+    load_friction,
+    load_mechanism,
+    load_model,
+    read_description,
+)
 from .core import ComputedTorqueCore
 from .gains import LOOP_FILTER_TIME
 from .options import ComputedTorqueOptions

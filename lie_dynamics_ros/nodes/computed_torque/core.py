@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.commands import OFF, STOPPING
+from ...core.commands import OFF, STOPPING, JointPoints
 from ...core.frames import last_link
-from ...core.joint_points import JointPoints
 from ...core.mechanism import TrackedMechanism
 from ...core.robot_core import RESTING_SPEED, RobotCore
 from ...core.robot_state import RobotState

@@ -23,8 +23,8 @@ from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.node.robot_node import RobotNode, TreeNodeParameters
-from ...ros.node.side_node import SideNode
 from ...ros.node.spinning import run
+from ...ros.node.worker import SideNode
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import (
     EffortCommands,

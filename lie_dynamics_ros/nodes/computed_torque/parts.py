@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.commands import OFF, STOPPED, STOPPING, YIELDING
+from ...core.commands import OFF, STOPPED, STOPPING, YIELDING, JointPoints
 from ...core.errors import MessageError, ParameterError
-from ...core.joint_points import JointPoints
 from ...core.robot_state import effort_of_wrenches
 from ...core.turns import Turns
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia

@@ -20,7 +20,7 @@ from ...core.joint_mapping import JointMapping
 from ...core.robot_state import DynamicsAnswer
 from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
-from ...ros.node.robot_node import RobotNode, TreeNodeParameters
+from ...ros.node.robot_node import DynamicsServices, RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -33,7 +33,6 @@ from ...ros.outputs.output import (
     StateReports,
     WrenchOutput,
 )
-from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.compatibility import interfaces
 from .core import HybridAnswer, HybridDynamicsCore, HybridDynamicsOptions
 

@@ -17,12 +17,11 @@ from ...core.joint_mapping import JointMatch
 from ...core.parameters import parameter
 from ...core.robot_state import DynamicsAnswer
 from ...lie_dynamics import JointFriction, Model
-from ...ros.node.robot_node import RobotNode, TreeNodeParameters
+from ...ros.node.robot_node import DynamicsServices, RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.output import EffortCommands, JointEfforts, JointOutput, StateReports, WrenchOutput
-from ...ros.requests.dynamics_services import DynamicsServices
 from ...ros.wire.messages import first_point, read_rates
 from .core import EffortAnswer, InverseDynamicsCore, InverseDynamicsOptions
 

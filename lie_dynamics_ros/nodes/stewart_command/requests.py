@@ -11,7 +11,7 @@ import numpy as np
 from ...core.errors import MessageError, RequestError
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart.command import CommandFrame, CommandFrames
-from ...ros.requests.worker import Background, Job
+from ...ros.node.worker import Background, Job
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, read_imu, twist_to_array
 from .core import Plan, StewartCommandCore
 from .targets import SHAPES, PathTarget, Target, TwistTarget

@@ -17,10 +17,10 @@ from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart.command import levelled
 from ...ros.model.platform_loading import frames_of
 from ...ros.node.managed_node import ManagedNode
+from ...ros.node.services import Services
+from ...ros.node.worker import Worker
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.tracked_outputs import Way, answer_travel, describe_travel, ways_from
-from ...ros.requests.services import Services
-from ...ros.requests.worker import Worker
 from ...ros.wire.messages import read_imu
 from .core import StewartCommandCore
 from .motion_cueing import CueingInput

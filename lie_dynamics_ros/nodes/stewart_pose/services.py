@@ -28,7 +28,7 @@ from ...lie_dynamics.stewart import (
 )
 from ...lie_dynamics.stewart.geometry.inverse_kinematics import leg_vectors, norms
 from ...lie_dynamics.stewart.solvers.offset_legs import CLOSED, newton
-from ...ros.requests.services import Batch, to_field
+from ...ros.node.services import Batch, to_field
 from ...ros.wire.messages import fill_pose, pose_to_matrix, twist_to_array
 from .core import Platform
 

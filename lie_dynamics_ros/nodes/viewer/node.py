@@ -26,9 +26,8 @@ from ...core.frames import check_prefix, link_of
 from ...core.parameters import parameter, with_default
 from ...lie_dynamics.files import read_file
 from ...ros.inputs.publishers import MOST_COUNTED, subscribe
-from ...ros.model.model_loading import FramePrefix, JointPrefix, load_model
+from ...ros.model.model_loading import FramePrefix, JointPrefix, load_model, locate
 from ...ros.model.platform_loading import PlatformParameters, load_legs
-from ...ros.model.robot_description import locate
 from ...ros.node.description_source import DescriptionParameters, DescriptionSource
 from ...ros.node.managed_node import BackgroundNodeParameters, ManagedNode, Ticker
 from ...ros.node.spinning import run

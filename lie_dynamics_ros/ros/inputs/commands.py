@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.commands import ACCELERATION, EFFORT, POSITION, HybridCommand, JointCommand
+from ...core.commands import ACCELERATION, EFFORT, POSITION, HybridCommand, JointCommand, JointPoints
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...core.joint_mapping import JointMapping, JointMatch
-from ...core.joint_points import JointPoints
 from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.texts import listed
 from ..wire.goal_requests import GoalTrajectory

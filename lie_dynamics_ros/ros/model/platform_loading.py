@@ -16,7 +16,7 @@ from ...lie_dynamics.stewart import OffsetPlatform, PlatformSensors, StewartPlat
 from ...lie_dynamics.stewart.geometry.any_platform import Platform, PointJointed, any_platform, points_of
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_sections import MAX_SIZE, is_yaml_text
-from .robot_description import locate
+from .model_loading import locate
 
 if TYPE_CHECKING:
     from ..wire.compatibility import Logger

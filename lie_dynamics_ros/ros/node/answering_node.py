@@ -14,10 +14,10 @@ from ...core.errors import RequestError
 from ...core.parameters import Parameters, parameter
 from ..inputs.state_stream import StateStream
 from ..outputs.diagnostics import Report, TimingParameters
-from ..requests.services import Services
-from ..requests.worker import Worker
 from ..wire import qos
 from .managed_node import ManagedNode, NodeParameters
+from .services import Services
+from .worker import Worker
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from std_msgs.msg import String
 from ...core.errors import ConfigurationError, RobotDescriptionError, reason_of
 from ...core.parameters import Parameters, parameter
 from ..inputs.publishers import subscribe
-from ..model.robot_description import MAX_SIZE, check_text, read_description
+from ..model.model_loading import MAX_SIZE, check_text, read_description
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
-from ..requests.worker import Background, Job
 from ..wire import qos
 from ..wire.compatibility import take_message
 from .managed_node import ManagedNode
+from .worker import Background, Job
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any
 from rclpy.node import Node
 
 from ...core.parameters import Parameters, parameter
-from ..requests.worker import priority_of
+from .worker import priority_of
 
 # Real-time scheduling of a node's process: requested by parameters, granted by the system, logged in one line.
 #

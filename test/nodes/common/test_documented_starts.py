@@ -12,8 +12,7 @@ from node_process import NodeProcess
 sys.path.insert(0, str(Path(__file__).parents[2] / "launch"))
 from launch_cases import FILES, loaded
 
-from lie_dynamics_ros.ros.launch.launch_arguments import arguments_of
-from lie_dynamics_ros.ros.launch.launch_files import node_options
+from lie_dynamics_ros.ros.launch_files import arguments_of, node_options
 
 pytestmark = pytest.mark.slow
 ROBOT = "package://lie_dynamics_ros/urdf/panda_arm.urdf"

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lie_dynamics_ros.nodes.interfaces import COMMON, INTERFACES
-from lie_dynamics_ros.nodes.policies import OTHERS, main, policies
+from lie_dynamics_ros.nodes.interfaces import COMMON, INTERFACES, OTHERS, main, policies
 
 FOLDER = Path(__file__).resolve().parents[3] / "config" / "policies"
 RIGHTS = {"topics": {"publish", "subscribe"}, "services": {"reply", "request"}, "actions": {"execute", "call"}}

@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import SUCCESSFUL, Goal, read_bounds
 from lie_dynamics_ros.ros.inputs import state_stream
 

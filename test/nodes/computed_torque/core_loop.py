@@ -7,7 +7,7 @@ import numpy as np
 from support.cores import options
 
 import lie_dynamics_ros
-from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
     Model,

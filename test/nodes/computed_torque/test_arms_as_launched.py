@@ -12,8 +12,7 @@ from node_robots import ARM_JOINTS
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from lie_dynamics_ros.ros.launch.launch_arguments import arguments_of
-from lie_dynamics_ros.ros.launch.launch_files import node_options
+from lie_dynamics_ros.ros.launch_files import arguments_of, node_options
 
 FILE = Path(__file__).parents[3] / "launch" / "arms.launch.py"
 RESEND = 10.0

@@ -11,8 +11,8 @@ from std_msgs.msg import Float64MultiArray, String
 from support.cores import options
 from support.sdf_text import as_sdf
 
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
-from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.core.mechanism import MechanismParameters, TrackedMechanism
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (

@@ -8,8 +8,8 @@ import pytest
 from core_loop import EVERY, MIDDLE, ZERO, Loop, S, panda
 from support.cores import options
 
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
-from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
     Model,

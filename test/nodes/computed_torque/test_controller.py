@@ -12,7 +12,7 @@ from support.control.control_loop import Encoders
 
 import lie_dynamics_ros
 from lie_dynamics_ros import Controller
-from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
     ConstraintSet,

@@ -7,8 +7,8 @@ import pytest
 from core_loop import EVERY, MIDDLE, Loop, S, panda
 
 import lie_dynamics_ros
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import (
     GOAL_TOLERANCE_VIOLATED,

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJ
 
 from lie_dynamics_ros.nodes.computed_torque.node import ComputedTorqueNode
 from lie_dynamics_ros.nodes.computed_torque.requests import action
-from lie_dynamics_ros.ros.requests.worker import Job
+from lie_dynamics_ros.ros.node.worker import Job
 
 NAMES = list(panda().joint_names)
 SIDE = SimpleNamespace(name_of=str, post=lambda do, *args: do(*args))

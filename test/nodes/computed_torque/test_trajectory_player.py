@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
 
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.nodes.computed_torque.trajectories.path_clock import PathClock
 from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_piece import Halt
 from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import TrajectoryPlayer

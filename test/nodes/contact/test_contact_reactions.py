@@ -6,8 +6,8 @@ from support.arms import load
 from support.cores import make_core
 from test_contact_core import REST, S, core_of
 
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.core.joint_points import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
 
 RADIUS = 0.05

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("ament_index_python", reason="ROS 2 (ament_index_python) is not installed")
 
 from lie_dynamics_ros.core.errors import RobotDescriptionError
-from lie_dynamics_ros.ros.model import robot_description
-from lie_dynamics_ros.ros.model.robot_description import locate, read_description
+from lie_dynamics_ros.ros.model import model_loading
+from lie_dynamics_ros.ros.model.model_loading import locate, read_description
 
 TEXT = '<?xml version="1.0"?>\n<robot name="r"><link name="é"/></robot>\n'
 
@@ -67,7 +67,7 @@ def test_own_files_are_found_without_the_ament_index(monkeypatch, prefix):
     else:
         monkeypatch.setenv("AMENT_PREFIX_PATH", prefix)
     path = locate("package://lie_dynamics_ros/urdf/panda_arm.urdf")
-    assert path == Path(robot_description.__file__).parents[2] / "urdf" / "panda_arm.urdf"
+    assert path == Path(model_loading.__file__).parents[2] / "urdf" / "panda_arm.urdf"
     assert 'name="panda"' in read_description(str(path))
 
 
@@ -103,7 +103,7 @@ def test_who_takes_a_description_in_says_how_large_it_may_be():
     arm = '<robot name="r"><link name="a"/><joint name="j" type="continuous"><parent link="a"/><child link="b"/>'
     solid = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     arm += f'</joint><link name="b"><inertial>{solid}</inertial></link></robot>'
-    padded = arm + "<!--" + "x" * robot_description.MAX_SIZE + "-->"
+    padded = arm + "<!--" + "x" * model_loading.MAX_SIZE + "-->"
     with pytest.raises(RobotDescriptionError, match="at most"):
         read_description(padded)
     values = ModelSourceParameters.defaults()

@@ -16,7 +16,7 @@ from lie_dynamics_ros.ros.node.process import GarbageBetweenCallbacks, freeze_gc
 ASK = """
 import json, os, sys, threading
 from lie_dynamics_ros.ros.node.process import apply_real_time, usual_scheduling
-from lie_dynamics_ros.ros.requests.worker import work_beside
+from lie_dynamics_ros.ros.node.worker import work_beside
 
 def threads():
     return [int(t) for t in os.listdir("/proc/self/task")]

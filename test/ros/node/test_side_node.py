@@ -14,7 +14,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from lie_dynamics_ros.ros.node.domain import DomainReservation
-from lie_dynamics_ros.ros.node.side_node import SideNode
+from lie_dynamics_ros.ros.node.worker import SideNode
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lie_dynamics_ros.core.joint_points import JointPoints
+from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.lie_dynamics.control import Trajectory
 
 from .. import arms

@@ -19,8 +19,7 @@ from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.texts import listed
 from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode
-from ....ros.node.side_node import SideNode
-from ....ros.requests.worker import Job
+from ....ros.node.worker import Job, SideNode
 from ....ros.wire import qos
 from ....ros.wire.compatibility import begin_goal, finish_goal
 from ....ros.wire.goal_requests import GoalServer, forget_points

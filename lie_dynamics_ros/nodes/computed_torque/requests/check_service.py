@@ -14,7 +14,7 @@ from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control.feasibility import KINDS
 from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode
-from ....ros.node.side_node import SideNode
+from ....ros.node.worker import SideNode
 from ....ros.wire.serialized import let_go
 from ..core import ComputedTorqueCore
 from ..trajectories.trajectory_piece import Desired, Piece

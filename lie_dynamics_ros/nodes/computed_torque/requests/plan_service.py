@@ -17,7 +17,7 @@ from ....core.errors import RequestError
 from ....lie_dynamics import Model, MotionCost
 from ....lie_dynamics.arrays import Array
 from ....ros.node.answering_node import AnsweringNode
-from ....ros.node.side_node import SideNode
+from ....ros.node.worker import SideNode
 from ..core import ComputedTorqueCore
 from ..trajectories.judging import FEEDBACK
 from .check_service import to_message

@@ -12,7 +12,7 @@ from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_mapping import JointMapping
 from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode
-from ....ros.requests.worker import Background, Job
+from ....ros.node.worker import Background, Job
 from ....ros.wire import qos
 from ....ros.wire.compatibility import interfaces
 from ....ros.wire.serialized import header_of

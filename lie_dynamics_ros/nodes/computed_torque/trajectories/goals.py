@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ....core.commands import JointPoints
 from ....core.errors import TRAJECTORIES, MessageError
-from ....core.joint_points import JointPoints
 from ....lie_dynamics.arrays import Array
 from .trajectory_piece import Piece
 from .trajectory_player import TrajectoryPlayer

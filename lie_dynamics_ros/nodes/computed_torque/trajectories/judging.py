@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ....core.commands import JointPoints
 from ....core.errors import TRAJECTORIES, MessageError
-from ....core.joint_points import JointPoints
 from ....lie_dynamics import JointFriction, LieDynamicsError, MotorDynamics, SingularityError
 from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control.feasibility import (

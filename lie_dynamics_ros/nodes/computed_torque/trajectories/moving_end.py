@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ....core.commands import JointPoints
 from ....core.errors import TRAJECTORIES, MessageError
-from ....core.joint_points import JointPoints
 
 STILL = 1e-4
 """Velocities below this count as rest [rad/s, m/s]."""

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from ....core.joint_points import JointPoints
+from ....core.commands import JointPoints
 from ....lie_dynamics.arrays import Array
 
 STEP = 0.005

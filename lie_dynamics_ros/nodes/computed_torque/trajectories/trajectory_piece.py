@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ....core.joint_points import JointPoints
+from ....core.commands import JointPoints
 from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control.feasibility import JointPath, Motion
 from ....lie_dynamics.control.hermite import hermite, powers

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....core.commands import JointPoints
 from ....core.errors import TRAJECTORIES, MessageError
-from ....core.joint_points import JointPoints
 from ....core.turns import Turns
 from ....lie_dynamics.arrays import Array
 from .path_clock import PathClock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -15,11 +15,7 @@ from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.arrays import Array
 from ..outputs.diagnostics import Report
 from ..wire.compatibility import BUILD_IT, INTERFACE_PACKAGE, interfaces
-from .worker import Worker
-
-if TYPE_CHECKING:
-    from ..node.side_node import SideNode
-
+from .worker import SideNode, Worker
 
 # Many states at once: numbers in rows, joints (or legs) matched by name, and the way back.
 

@@ -14,7 +14,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from lie_dynamics_ros.core.errors import RequestError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
-from lie_dynamics_ros.ros.requests.services import Batch, to_field
+from lie_dynamics_ros.ros.node.services import Batch, to_field
 
 WANTED = ("a", "b", "c")
 

@@ -1,1 +1,0 @@
-"""Services: requests in, responses out, computed beside the stream of states."""
