@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.time import Time as RclpyTime
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from ...core.commands import HybridCommand
@@ -28,7 +27,6 @@ from ...lie_dynamics.tracking import TrackingStatus
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.model.model_loading import load_mechanism
-from ...ros.node.answering_node import answer_reset
 from ...ros.node.robot_node import RobotNode, RobotNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -40,7 +38,7 @@ from ...ros.outputs.tracked_outputs import (
     PoseOutputs,
     TravelInTurn,
     Way,
-    answer_travel,
+    all_travel,
     word_for,
 )
 from ...ros.wire.compatibility import interfaces
@@ -105,8 +103,8 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         if messages is not None:
             self.listen(messages.HybridCommand, "~/command", lambda m: self._on_command(read_hybrid_command, m))
         self.listen(JointTrajectory, "~/joint_trajectory", lambda m: self._on_command(read_trajectory_command, m))
-        self.create_service(Trigger, "~/reset", lambda _, response: answer_reset(self, response, _next_start))
-        self.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
+        self.serve_reset(_next_start)
+        self.serve_trigger("~/travel_left", lambda: all_travel(self._ways()))
 
     # Configuration.
 

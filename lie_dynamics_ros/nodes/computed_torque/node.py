@@ -19,7 +19,6 @@ from std_srvs.srv import Trigger
 from ...core.commands import STOPPING
 from ...core.errors import ConfigurationError, MessageError
 from ...core.parameters import parameter
-from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.base_input import check_base
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.node.robot_node import RobotNode, TreeNodeParameters
@@ -75,6 +74,7 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
     """Joint states and trajectories in, joint efforts out."""
 
     OPTIONS = ComputedTorqueOptions
+    CORE = ComputedTorqueCore
 
     def __init__(self, **kwargs: Any) -> None:
         self._logged: tuple[str, str] = ("", "")  # phase and reason
@@ -117,10 +117,6 @@ class ComputedTorqueNode(RobotNode[ComputedTorqueCore]):
             self._watch()
 
     # Configuration.
-
-    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ComputedTorqueCore:
-        """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return ComputedTorqueCore(model, options, friction)
 
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, ComputedTorqueCore]:
         """Prepare the controller of this robot, of its motors where it has loops; raises where that cannot be done."""

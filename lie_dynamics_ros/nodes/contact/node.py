@@ -6,21 +6,20 @@ See doc/nodes/contact.md for topics, services, parameters, units, frames and sig
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
 from rclpy.clock import Clock, ClockType
-from rclpy.parameter import Parameter
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
-from ...core.errors import NodeError, RequestError, reason_of
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model
+from ...core.errors import RequestError
 from ...lie_dynamics.identification import PayloadEstimate
 from ...ros.node.robot_node import RobotNode, TreeNodeParameters
+from ...ros.node.services import answer_request
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
 from ...ros.outputs.diagnostics import Report
@@ -45,30 +44,19 @@ class PayloadServices:
             node.create_service(
                 SetBool,
                 f"~/record_{which}",
-                lambda request, response, which=which: self._answer(
+                lambda request, response, which=which: answer_request(
                     response, lambda: self._record(request.data, which)
                 ),
             )
         service = node.create_service(Trigger, "~/identify_payload", lambda request, _: request)
-        node.worker.serve(service, lambda _: self._answer(Trigger.Response(), self._identify))
+        node.worker.serve(service, lambda _: answer_request(Trigger.Response(), self._identify))
         self._found = node.create_lifecycle_publisher(
             InertiaStamped, "~/payload", qos.DESCRIPTION, qos_overriding_options=qos.overridable()
         )
 
-    def _answer(self, response: Any, do: Callable[[], str]) -> Any:
-        try:
-            response.message, response.success = do(), True
-        except (NodeError, LieDynamicsError) as error:
-            response.message = str(error)
-        except Exception as error:  # whatever was recorded, the node goes on
-            response.message = reason_of(error)
-        return response
-
     def _record(self, begin: bool, which: str) -> str:
-        core = self._node.answering
-        if core is None:
-            raise RequestError("the node is not active")
-        return core.recorder.begin(which) if begin else core.recorder.end(which)
+        recorder = self._node.require_active().recorder
+        return recorder.begin(which) if begin else recorder.end(which)
 
     def _identify(self) -> str:
         """Find the payload from the recordings; beside the executor."""
@@ -94,9 +82,10 @@ class PayloadServices:
             "payload_center_of_mass": body.com.tolist(),
             "payload_inertia": [xx, xy, xz, yy, yz, zz],
         }
-        result = node.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
-        if not result.successful:
-            node.get_logger().error(f"the payload that was identified is not used: {result.reason}")
+        try:
+            node.set_values(values)
+        except RequestError as error:
+            node.get_logger().error(f"the payload that was identified is not used: {error}")
             return
         message = InertiaStamped()
         message.header.stamp = node.get_clock().now().to_msg()
@@ -120,6 +109,7 @@ class ContactNode(RobotNode[ContactCore]):
     """Joint states with efforts in, contacts out."""
 
     OPTIONS = ContactOptions
+    CORE = ContactCore
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("contact", ContactParameters, **kwargs)
@@ -131,14 +121,10 @@ class ContactNode(RobotNode[ContactCore]):
         self._touching = self.create_lifecycle_publisher(
             Bool, "~/touching", qos.DESCRIPTION, qos_overriding_options=qos.overridable()
         )
-        self.create_service(Trigger, "~/measure_noise", self._measure_noise)
+        self.serve_trigger("~/measure_noise", self._measure_noise)
         PayloadServices(self)
 
     # Configuration.
-
-    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ContactCore:
-        """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return ContactCore(model, options, friction)
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""
@@ -166,17 +152,13 @@ class ContactNode(RobotNode[ContactCore]):
         if self._reports.heard:
             self._reports.publish(core.model.joint_names, make_report(answer, self.frame_of(answer.frame)), stamp)
 
-    def _measure_noise(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        core = self.answering
-        if core is None:
-            response.message = "the node is not active"
-        elif core.options.velocity_noise:
-            response.message = "velocity_noise and effort_noise are set; expected both 0 to have noise measured"
-        else:
-            core.measure_noise()
-            self._told, response.success = None, True
-            response.message = f"the robot is to rest for {core.options.noise_time:g} s; nothing is felt meanwhile"
-        return response
+    def _measure_noise(self) -> str:
+        core = self.require_active()
+        if core.options.velocity_noise:
+            raise RequestError("velocity_noise and effort_noise are set; expected both 0 to have noise measured")
+        core.measure_noise()
+        self._told = None
+        return f"the robot is to rest for {core.options.noise_time:g} s; nothing is felt meanwhile"
 
     # Diagnostics.
 
@@ -201,10 +183,7 @@ class ContactNode(RobotNode[ContactCore]):
             report.add(diagnostics.WARN, f"{text}; {core.problem}" if core.problem else text)
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(ContactNode, args)
-
+main = partial(run, ContactNode)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,8 +6,9 @@ See doc/nodes/hybrid_dynamics.md for topics, services, parameters, units, frames
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from ...core.commands import HybridCommand
 from ...core.errors import ParameterError
 from ...core.joint_mapping import JointMapping
 from ...core.robot_state import DynamicsAnswer
-from ...lie_dynamics import JointFriction, Model
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
 from ...ros.node.robot_node import DynamicsServices, RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
@@ -55,6 +55,7 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
     """Joint states and a command in, joint accelerations and efforts out."""
 
     OPTIONS = HybridDynamicsOptions
+    CORE = HybridDynamicsCore
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("hybrid_dynamics", HybridDynamicsParameters, **kwargs)
@@ -71,10 +72,6 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         DynamicsServices(self).offer("hybrid_dynamics", "forward_dynamics", "dynamics_derivatives")
 
     # Configuration.
-
-    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> HybridDynamicsCore:
-        """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return HybridDynamicsCore(model, options, friction)
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""
@@ -133,10 +130,7 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
             report.add(diagnostics.WARN, f"the command is stale; joints are taken as unnamed: {options.unnamed_joints}")
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(HybridDynamicsNode, args)
-
+main = partial(run, HybridDynamicsNode)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,8 +6,8 @@ See doc/nodes/inverse_dynamics.md for topics, services, parameters, units, frame
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -16,7 +16,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ...core.joint_mapping import JointMatch
 from ...core.parameters import parameter
 from ...core.robot_state import DynamicsAnswer
-from ...lie_dynamics import JointFriction, Model
 from ...ros.node.robot_node import DynamicsServices, RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -41,6 +40,7 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
     """Joint states in, joint efforts out."""
 
     OPTIONS = InverseDynamicsOptions
+    CORE = InverseDynamicsCore
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("inverse_dynamics", InverseDynamicsParameters, **kwargs)
@@ -56,10 +56,6 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         DynamicsServices(self).offer("inverse_dynamics", "mass_matrix", "bias_force", "dynamics_derivatives")
 
     # Configuration.
-
-    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> InverseDynamicsCore:
-        """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return InverseDynamicsCore(model, options, friction)
 
     def outputs(self) -> tuple[JointOutput | None, ...]:
         """Return the outputs with a number for each joint."""
@@ -123,10 +119,7 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
             report.add(diagnostics.WARN, "desired accelerations are stale and taken as zero")
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(InverseDynamicsNode, args)
-
+main = partial(run, InverseDynamicsNode)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,17 +9,17 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...core.commands import JointCommand
-from ...core.errors import ConfigurationError, MessageError
+from ...core.errors import ConfigurationError, MessageError, RequestError
 from ...core.joint_mapping import JointMapping
 from ...core.parameters import parameter, per_joint
 from ...lie_dynamics import LieDynamicsError
@@ -256,7 +256,7 @@ class SimulatedRobot(ManagedNode):
             (JointTrajectory, "~/joint_trajectory", read_point),
         ):
             self.listen(type_, topic, self._receiver(read), qos.STREAM_INPUT)
-        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.serve_trigger("~/reset", self._reset)
         self._ticker = Ticker(self)
 
     # Configuration.
@@ -437,15 +437,12 @@ class SimulatedRobot(ManagedNode):
 
         return receive
 
-    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _reset(self) -> str:
         """Begin again at the start."""
         if not self._ticker.running:
-            response.message = "the node is not active"
-            return response
+            raise RequestError("the node is not active")
         self._restart()
-        response.success = True
-        response.message = "at the start again"
-        return response
+        return "at the start again"
 
     # Diagnostics.
 
@@ -487,10 +484,7 @@ class SimulatedRobot(ManagedNode):
             report.add(diagnostics.WARN, f"efforts limited: {', '.join(saturated)}")
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(SimulatedRobot, args)
-
+main = partial(run, SimulatedRobot)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from sensor_msgs.msg import Imu
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 
 from ...core.commands import HOLDING, OFF
-from ...core.errors import MessageError, NodeError
-from ...lie_dynamics import LieDynamicsError
+from ...core.errors import MessageError
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart.command import levelled
 from ...ros.model.platform_loading import frames_of
 from ...ros.node.managed_node import ManagedNode
-from ...ros.node.services import Services
+from ...ros.node.services import Services, answer_request
 from ...ros.node.worker import Worker
 from ...ros.outputs.diagnostics import Report
-from ...ros.outputs.tracked_outputs import Way, answer_travel, describe_travel, ways_from
+from ...ros.outputs.tracked_outputs import Way, all_travel, describe_travel, ways_from
 from ...ros.wire.messages import read_imu
 from .core import StewartCommandCore
 from .motion_cueing import CueingInput
@@ -99,10 +97,12 @@ class CommandServices:
     def __init__(self, node: ManagedNode, platform: Commanded) -> None:
         self._node, self._platform, self._worker = node, platform, Worker()
         self._imu: tuple[Any, float] = None, 0.0
-        node.create_service(Trigger, "~/hold", lambda _, response: _answer(response, self.hold))
-        node.create_service(Trigger, "~/level", lambda _, response: _answer(response, self.level))
-        node.create_service(SetBool, "~/ride", lambda ask, response: _answer(response, lambda: self.ride(ask.data)))
-        node.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
+        node.serve_trigger("~/hold", self.hold)
+        node.serve_trigger("~/level", self.level)
+        node.serve_trigger("~/travel_left", lambda: all_travel(self._ways()))
+        node.create_service(
+            SetBool, "~/ride", lambda ask, response: answer_request(response, lambda: self.ride(ask.data))
+        )
         self._offers = Services(node)
         self._offers.offer("CheckPosePath", "~/check_path", self._check, self._worker)
 
@@ -164,13 +164,3 @@ class CommandServices:
         core = self._platform.core
         if core is not None and core.phase != OFF:
             describe_travel(self._ways(), report)
-
-
-def _answer(response: Any, do: Callable[[], str]) -> Any:
-    """Fill in a response with what is done, or with why it is not."""
-    try:
-        response.message = do()
-        response.success = True
-    except (NodeError, LieDynamicsError) as error:
-        response.success, response.message = False, str(error)
-    return response

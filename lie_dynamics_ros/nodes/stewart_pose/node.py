@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
-from std_srvs.srv import Trigger
 
 from ...core.errors import MessageError, RequestError
 from ...core.parameters import parameter
@@ -22,7 +21,7 @@ from ...lie_dynamics.stewart.fusion.platform_sensors import READINGS
 from ...ros.inputs.joint_states import PartialStateParameters
 from ...ros.inputs.state_stream import StreamParameters
 from ...ros.model.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform, load_sensors
-from ...ros.node.answering_node import AnsweringNode, AnswerParameters, answer_reset
+from ...ros.node.answering_node import AnsweringNode, AnswerParameters
 from ...ros.node.managed_node import NodeParameters, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -32,7 +31,7 @@ from ...ros.outputs.tracked_outputs import (
     Certainty,
     PoseOutputs,
     Way,
-    answer_travel,
+    all_travel,
     describe_travel,
     ways_from,
 )
@@ -139,8 +138,8 @@ class StewartPoseNode(AnsweringNode[PoseCore]):
             self.listen(Temperature, "leg_temperature", self._on_temperature, qos.EVENT_INPUT)
         self._leg_topics = LegTopics(self)
         self._markers, self._marking = StewartMarkers(self), Ticker(self)
-        self.create_service(Trigger, "~/reset", lambda _, response: answer_reset(self, response, _next_start))
-        self.create_service(Trigger, "~/travel_left", lambda _, response: answer_travel(self._ways, response))
+        self.serve_reset(_next_start)
+        self.serve_trigger("~/travel_left", lambda: all_travel(self._ways()))
         for type_name, name, answer in (
             ("StewartForwardKinematics", "~/forward_kinematics", forward_kinematics),
             ("StewartAssemblyModes", "~/assembly_modes", all_assembly_modes),

@@ -6,17 +6,13 @@ See doc/nodes/tool_wrench.md for topics, services, parameters, units, frames and
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
-from rclpy.parameter import Parameter
-from std_srvs.srv import Trigger
 
-from ...core.errors import NodeError, RequestError
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.arrays import Array
 from ...ros.node.robot_node import RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
@@ -40,19 +36,14 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
     """Joint states and readings in, contact wrenches out."""
 
     OPTIONS = ToolWrenchOptions
+    CORE = ToolWrenchCore
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("tool_wrench", ToolWrenchParameters, **kwargs)
         self._wrench = WrenchOutput(self, "~/contact_wrench")
         self.listen(WrenchStamped, "~/wrench", self._on_reading, qos.STREAM_INPUT)
         for name, do in (("calibrate", self._calibrate), ("forget_poses", self._forget), ("zero", self._zero)):
-            self.create_service(Trigger, f"~/{name}", lambda _, response, do=do: self._respond(do, response))
-
-    # Configuration.
-
-    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> ToolWrenchCore:
-        """Prepare everything for a robot; raises with the reason where that cannot be done."""
-        return ToolWrenchCore(model, options, friction)
+            self.serve_trigger(f"~/{name}", lambda do=do: do(self.require_active()))
 
     # Messages.
 
@@ -68,17 +59,6 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
             self.stream.accept(lambda: core.read(self.link_of(frame), reading, self.ros_time()))
 
     # Services.
-
-    def _respond(self, do: Callable[[ToolWrenchCore], str], response: Trigger.Response) -> Trigger.Response:
-        try:
-            core = self.answering
-            if core is None:
-                raise RequestError("the node is not active")
-            response.message = do(core)
-            response.success = True
-        except (NodeError, LieDynamicsError) as error:
-            response.message = str(error)
-        return response
 
     def _calibrate(self, core: ToolWrenchCore) -> str:
         found, text = core.add_pose()
@@ -99,9 +79,7 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
     def _keep(self, bias: Array, **values: Any) -> None:
         """Set parameters to what was calibrated, so that they can be saved; raises RequestError."""
         values["sensor_bias"] = [*bias[3:].tolist(), *bias[:3].tolist()]
-        result = self.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
-        if not result.successful:
-            raise RequestError(result.reason)
+        self.set_values(values)
 
     # Diagnostics.
 
@@ -124,10 +102,7 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
             report.add(diagnostics.WARN, "the sensor's readings are stale; no contact is published")
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(ToolWrenchNode, args)
-
+main = partial(run, ToolWrenchNode)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -351,10 +351,7 @@ def _take_reports(core: ViewerCore, message: DiagnosticArray, now: float) -> Non
         core.take_report(status.name, status.level[0], status.message, now)
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(ViewerNode, args)
-
+main = partial(run, ViewerNode)
 
 if __name__ == "__main__":
     sys.exit(main())

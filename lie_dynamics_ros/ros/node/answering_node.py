@@ -134,6 +134,22 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
             raise RequestError("the node is not configured")
         return self.core
 
+    def require_active(self) -> Core:
+        """Return the core while the node is active; raises RequestError otherwise."""
+        if self.answering is None:
+            raise RequestError("the node is not active")
+        return self.answering
+
+    def serve_reset(self, then: Callable[[Core], str]) -> None:
+        """Offer ``~/reset``, by which the node begins afresh; ``then(core)`` says what comes next."""
+
+        def reset() -> str:
+            core = self.require_core()
+            self.restart()
+            return then(core)
+
+        self.serve_trigger("~/reset", reset)
+
     # Messages.
 
     def _on_state(self, message: JointState, stamp: Time, time: int, now: int, age: float) -> None:
@@ -163,14 +179,3 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         super().describe(report, period)
         self.stream.describe(report, period)
         self.offers.describe(report)
-
-
-def answer_reset(node: AnsweringNode[Any], response: Any, then: Callable[[Any], str]) -> Any:
-    """Let a node begin afresh; fill in the response of a std_srvs/Trigger with ``then(core)``, what comes next."""
-    core = node.core
-    if core is None:
-        response.success, response.message = False, "the node is not configured"
-        return response
-    node.restart()
-    response.success, response.message = True, then(core)
-    return response

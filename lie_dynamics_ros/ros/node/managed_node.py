@@ -20,8 +20,9 @@ from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
+from std_srvs.srv import Trigger
 
-from ...core.errors import ConfigurationError, ParameterError, reason_of
+from ...core.errors import ConfigurationError, ParameterError, RequestError, reason_of
 from ...core.parameters import parameter, with_default
 from ...lie_dynamics.texts import quoted
 from ..outputs import diagnostics
@@ -36,6 +37,7 @@ from ..wire.compatibility import (
 )
 from .parameters import Settings
 from .process import ConnectivityWatchdog, RealTimeParameters, freeze_gc, unfreeze_gc
+from .services import answer_request
 from .spinning import EXECUTORS, REST_CHECK, REST_TIME
 
 # Topics of one node: each for messages of one type, and none that it hears and publishes on.
@@ -268,6 +270,12 @@ class ManagedNode(LifecycleNode):
             result.reason = f"{result.reason}; {valid}"
         return result
 
+    def set_values(self, values: Mapping[str, Any]) -> None:
+        """Set parameters, all of them or none; raises RequestError with the reason."""
+        result = self.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
+        if not result.successful:
+            raise RequestError(result.reason)
+
     def _start_once(self) -> None:
         self._start_timer.cancel()
         unknown = [name for name in given_parameters(self) if not self.has_parameter(name)]
@@ -314,6 +322,10 @@ class ManagedNode(LifecycleNode):
     def create_timer(self, timer_period_sec: float, callback: Callable[..., Any], *args: Any, **kw: Any) -> Any:
         """Make a timer; see the class for exceptions that leave the callback."""
         return super().create_timer(timer_period_sec, self._guarded(callback, "a timer"), *args, **kw)
+
+    def serve_trigger(self, name: str, do: Callable[[], str]) -> None:
+        """Offer a service std_srvs/Trigger, see `answer_request`."""
+        self.create_service(Trigger, name, lambda _, response: answer_request(response, do))
 
     def _guarded(self, callback: Callable[..., Any], what: str) -> Callable[..., Any]:
         @functools.wraps(callback)

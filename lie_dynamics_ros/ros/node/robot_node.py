@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
@@ -121,9 +120,7 @@ class HeldPayload:
             "payload_center_of_mass": xyz,
             "payload_inertia": moments,
         }
-        result = self._node.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])
-        if not result.successful:
-            raise RequestError(result.reason)
+        self._node.set_values(values)
 
     def describe(self, values: Mapping[str, Any]) -> str:
         """Return what the payload is, by parameter values."""
@@ -134,7 +131,7 @@ class HeldPayload:
 
 
 class RobotNode(AnsweringNode[Core], Generic[Core]):
-    """Joint states in, answers out; subclasses fill in `OPTIONS`, `make_core`, `outputs` and `publish`.
+    """Joint states in, answers out; subclasses fill in `OPTIONS`, `CORE`, `outputs` and `publish`.
 
     Attributes
     ----------
@@ -144,6 +141,8 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         Of the robot.
     """
 
+    CORE: Callable[[Model, Any, JointFriction | None], Core]
+    """Prepares everything for a robot, of options and friction; raises with the reason. Changes nothing else."""
     inputs: RobotInputs | None
     source: DescriptionSource
 
@@ -155,10 +154,6 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
 
     # For subclasses to fill in.
 
-    def make_core(self, model: Model, options: Any, friction: JointFriction | None) -> Core:
-        """Prepare everything for a robot; raises with the reason where that cannot be done. Changes nothing else."""
-        raise NotImplementedError
-
     def build(self, description: str, values: Mapping[str, Any]) -> tuple[RobotInputs, Core]:
         """Prepare the dynamics of this robot, a tree unless a subclass knows more; raises with the reason."""
         prefix = values["joint_prefix"]
@@ -169,7 +164,7 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         options: RobotOptions = self.options_of(values)
         RobotOptions.from_values(values).with_payload(model)  # as it will be, where it is not held yet
         model = model.with_joint_prefix(prefix)
-        core = self.make_core(model, options, friction)
+        core = self.CORE(model, options, friction)
         base = load_base(description, values, model) if check_base(values) else None
         if base is not None:
             core.mount_on(base)

@@ -153,6 +153,15 @@ def to_field(values: Array) -> array[float]:
     return array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
 
 
+def answer_request(response: Any, do: Callable[[], str]) -> Any:
+    """Fill in ``success`` and ``message`` of a response: ``do`` says what is done, or raises why it is not."""
+    try:
+        response.message, response.success = do(), True
+    except Exception as error:  # whatever is requested, the node goes on
+        response.success, response.message = False, reason_of(error)
+    return response
+
+
 Handler = Callable[[Any, Any], None]
 """Fills in a response for a request; raises `NodeError` or `LieDynamicsError` with the reason where it cannot."""
 

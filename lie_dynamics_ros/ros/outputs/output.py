@@ -269,10 +269,11 @@ class JointOutput(Output, ABC):
     def _form_for(self, names: list[str]) -> SerializedForm:
         return SerializedForm(lambda *runs: self.make(names, *runs), *[len(names)] * self.RUNS)
 
-    def fill(self, *values: Array) -> None:
-        """Put numbers, each run in model order, into the message."""
+    def publish_runs(self, stamp: Time | None, *values: Array) -> None:
+        """Publish runs of numbers, each in model order, under the time stamp of the state they answer, if any."""
         for run, own in zip(self._form.numbers, values, strict=True):
             run[:] = own if self._order is None else own[self._order]
+        self.send_serialized(self._form.unstamped() if stamp is None else self._form.stamped(stamp))
 
     @abstractmethod
     def make(self, joints: list[str], *values: Sequence[float]) -> Any:
@@ -290,8 +291,7 @@ class JointEfforts(JointOutput):
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish efforts [N m or N], in model order, under the time stamp of the state they answer."""
-        self.fill(values)
-        self.send_serialized(self._form.stamped(stamp))
+        self.publish_runs(stamp, values)
 
 
 class JointAccelerations(JointOutput):
@@ -305,8 +305,7 @@ class JointAccelerations(JointOutput):
 
     def publish(self, values: Array, stamp: Time) -> None:
         """Publish accelerations [rad/s^2 or m/s^2], in model order, under the stamp of their state."""
-        self.fill(values)
-        self.send_serialized(self._form.stamped(stamp))
+        self.publish_runs(stamp, values)
 
 
 class JointMotions(JointOutput):
@@ -321,8 +320,7 @@ class JointMotions(JointOutput):
 
     def publish(self, position: Array, velocity: Array, stamp: Time) -> None:
         """Publish them [rad or m, and per s], in model order, under the stamp of their state."""
-        self.fill(position, velocity)
-        self.send_serialized(self._form.stamped(stamp))
+        self.publish_runs(stamp, position, velocity)
 
 
 class StateSetpoints(JointOutput):
@@ -337,8 +335,7 @@ class StateSetpoints(JointOutput):
 
     def publish(self, position: Array, velocity: Array, _: Array, effort: Array, stamp: Time) -> None:
         """Publish positions, velocities and efforts [rad, m, and per s, N m, N] under the stamp of their state."""
-        self.fill(position, velocity, effort)
-        self.send_serialized(self._form.stamped(stamp))
+        self.publish_runs(stamp, position, velocity, effort)
 
 
 class PointSetpoints(JointOutput):
@@ -355,8 +352,7 @@ class PointSetpoints(JointOutput):
 
     def publish(self, position: Array, velocity: Array, acceleration: Array, effort: Array, _: Time) -> None:
         """Publish positions, velocities, accelerations and efforts [rad, m, per s, per s^2, N m, N], in model order."""
-        self.fill(position, velocity, acceleration, effort)
-        self.send_serialized(self._form.unstamped())
+        self.publish_runs(None, position, velocity, acceleration, effort)
 
 
 class EffortCommands(JointOutput):
@@ -376,5 +372,4 @@ class EffortCommands(JointOutput):
 
     def publish(self, values: Array, _: Time | None = None) -> None:
         """Publish efforts [N m or N], in model order; the message has no time stamp."""
-        self.fill(values)
-        self.send_serialized(self._form.unstamped())
+        self.publish_runs(None, values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -311,11 +311,6 @@ class TravelInTurn:
         report.parts.append(go_on)
 
 
-def answer_travel(find: Callable[[], Way], response: Any) -> Any:
-    """Fill in the response of a std_srvs/Trigger with the travel left, or with why it is not known."""
-    try:
-        response.message = str(find()(AXES))
-        response.success = True
-    except (NodeError, LieDynamicsError) as error:
-        response.success, response.message = False, str(error)
-    return response
+def all_travel(ways: Way) -> str:
+    """Return the travel left on all axes, as an answer of a service."""
+    return str(ways(AXES))
