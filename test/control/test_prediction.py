@@ -96,7 +96,7 @@ def test_the_stiffness_is_the_slope_of_coordinates(rng):
 
 @pytest.mark.parametrize(
     ("late", "rubs", "payload"),
-    [(0.0, 0.0, 3.0), (0.7, 0.0, 3.0), (0.0, 0.1, 3.0), (0.7, 0.1, 3.0), (0.0, 0.0, 300.0), (0.7, 0.1, 300.0)],
+    [(0.0, 0.0, 3.0), (0.7, 0.0, 3.0), (0.7, 0.1, 3.0), (0.0, 0.0, 300.0), (0.7, 0.1, 300.0)],
 )
 def test_no_step_leads_away_from_the_truth_whatever_the_period_and_the_states(late, rubs, payload, rng, monkeypatch):
     """The divergence to the truth never rises, and vanishes, also with other delays, and for what is light in its set;

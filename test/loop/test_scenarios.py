@@ -226,16 +226,15 @@ def judge_learning_with_friction(case, q, dry, viscous):
 
 
 @pytest.mark.parametrize(
-    ("arm", "dry", "viscous"),
+    ("arm", "rate", "dry", "viscous"),
     [
-        ("panda_arm", 0.02, 0.01),
-        pytest.param("panda_arm", 0.005, 0.0, marks=SLOW),
-        *(pytest.param("ur5", *case, marks=SLOW) for case in ((0.02, 0.01), (0.005, 0.0))),
-        *(pytest.param("xarm7", *case, marks=SLOW) for case in ((0.02, 0.01), (0.005, 0.0))),
+        ("panda_arm", 250.0, 0.02, 0.01),
+        *(pytest.param(*case, marks=SLOW) for arm in ("panda_arm", "ur5", "xarm7")
+          for case in ((arm, 500.0, 0.02, 0.01), (arm, 500.0, 0.005, 0.0))),
     ],
 )
-def test_friction_that_is_not_known_is_not_taken_for_a_payload(arm, dry, viscous):
-    judge_learning_with_friction(Case(arm, "adaptive", 500.0, 1.0), arms.load(arm).aligned(0), dry, viscous)
+def test_friction_that_is_not_known_is_not_taken_for_a_payload(arm, rate, dry, viscous):
+    judge_learning_with_friction(Case(arm, "adaptive", rate, 1.0), arms.load(arm).aligned(0), dry, viscous)
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def follow(loop, seconds, settle=0.5):
 def test_friction_is_compensated_along_the_desired_motion(mode):
     arm, dry, errors = arms.load("panda_arm"), np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0]), []
     for friction in (None, JointFriction(np.full(7, 0.5), dry)):
-        case = Case("panda_arm", mode, 500.0, 1.0)
+        case = Case("panda_arm", mode, 250.0, 1.0)
         loop = case.loop(HOME, physics={"friction": dry, "damping": 0.5, "integrator": "implicitfast"})
         loop.core = make_core(arm.model, friction, mode=mode)
         loop.run(0.05)

@@ -107,19 +107,19 @@ def test_neighbours_take_more(kinds, rng):
     goal, T = model.integrate(start, 0.5 * rng.normal(size=model.nv)), 0.7
     path = torque_optimal_motion(model, start, goal, T)
     assert path.converged
-    n, h = 160, T / 160
-    middle = (np.arange(n) + 0.5) * h
+    nodes, weights = np.polynomial.legendre.leggauss(29)
+    times = 0.5 * T * (nodes + 1.0)
 
     def cost(bend):
         def q(t):
             return model.integrate(path.at(t)[0], np.sin(np.pi * t / T)[:, None] ** 2 * bend)
 
         e = 1e-4
-        low, here, high = (q(middle + d) for d in (-e, 0.0, e))
+        low, here, high = (q(times + d) for d in (-e, 0.0, e))
         before, after = model.difference(low, here) / e, model.difference(here, high) / e
         rate, change = 0.5 * (before + after), (after - before) / e
         tau = [tree.inverse_dynamics(*x) for x in zip(here, rate, change, strict=True)]
-        return h * (np.array(tau) ** 2).sum()
+        return 0.5 * T * weights @ (np.array(tau) ** 2).sum(axis=1)
 
     least = cost(np.zeros(model.nv))
     assert least == pytest.approx(path.cost, rel=1e-4)

@@ -103,7 +103,7 @@ def test_command_writes_tables_and_figures(rows, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command.figures, "METHODS", ("lm-r6", "auto"))
     monkeypatch.setattr(command.figures, "_FIGURES", (("stewart_figure_6.png", "gn", (1,)),))
     arguments = ["--results", str(tmp_path / "r"), "--figures", str(tmp_path / "f"), "--targets", "20", "--no-readings"]
-    arguments += ["--resolution", "31"]
+    arguments += ["--resolution", "15"]
     monkeypatch.setattr(command.designs, "DESIGNS", command.designs.DESIGNS[:1])
     assert command.main(arguments) == 0
     text = (tmp_path / "r" / "stewart_study.md").read_text(encoding="utf-8")
