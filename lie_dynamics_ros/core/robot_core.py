@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lie_dynamics import JointFriction, Model
+from ..lie_dynamics import JointFriction, LieDynamicsError, Model
 from ..lie_dynamics.arrays import Array, Mask
-from .errors import ConfigurationError
+from .errors import ConfigurationError, MessageError
 from .moving_base import MovingBase
 from .robot_options import RobotOptions
 from .robot_state import RobotState
@@ -203,6 +204,16 @@ class RobotCore(SituatedRobot, ABC):
         Zero where the driver compensates gravity. It is a constant: the robot falls once something moves it.
         """
         return None
+
+    def effort_at_rest(self) -> Array | None:
+        """Return the effort that answers the last state, were it at rest and not pushed; None where there is none."""
+        if self._state is None:
+            return None
+        try:
+            effort: Array = self.answer(replace(self._state, velocity=self.zero, wrenches=None, push=None)).effort
+        except (MessageError, LieDynamicsError):
+            return None
+        return effort
 
     @abstractmethod
     def forget(self) -> None:

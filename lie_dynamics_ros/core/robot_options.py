@@ -104,9 +104,6 @@ class RobotOptions(Parameters):
             raise ParameterError(f"payload: {error}") from error
 
 
-MODEL_SETTINGS = RobotOptions.settings()
-
-
 @dataclass(frozen=True)
 class StateAge(Parameters):
     """Limit of the age of a state."""

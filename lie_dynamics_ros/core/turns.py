@@ -80,9 +80,6 @@ class Unwinding:
 
     The first state counts as it comes. What does not wrap stays as it is.
 
-    Parameters
-    ----------
-    turns : Turns
     """
 
     def __init__(self, turns: Turns) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from ...core.parameters import parameter
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
 from ...core.robot_state import DynamicsAnswer, RobotState, pushes
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model, gravity_force, hybrid_dynamics
+from ...lie_dynamics import JointFriction, Model, gravity_force, hybrid_dynamics
 from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.control.kernels.signals import within
 
@@ -127,10 +127,7 @@ class HybridDynamicsCore(RobotCore):
         command = self.command.at(state.arrival, self.options.command_timeout)
         if command is not None:
             self.command.put(command._replace(input=np.where(command.prescribed, 0.0, command.input)), state.arrival)
-        try:
-            return self.answer(replace(state, velocity=self.zero, wrenches=None, push=None)).effort
-        except (MessageError, LieDynamicsError):
-            return None
+        return self.effort_at_rest()
 
     def explain(self, answer: HybridAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""

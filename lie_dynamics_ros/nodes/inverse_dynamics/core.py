@@ -12,7 +12,7 @@ from ...core.parameters import parameter
 from ...core.robot_core import BRAKING_RATE, RobotCore
 from ...core.robot_options import EffortParameters, RobotOptions
 from ...core.robot_state import DynamicsAnswer, RobotState, pushes
-from ...lie_dynamics import JointFriction, LieDynamicsError, Model, gravity_force, inverse_dynamics
+from ...lie_dynamics import JointFriction, Model, gravity_force, inverse_dynamics
 from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.control.kernels.signals import within
 
@@ -127,14 +127,8 @@ class InverseDynamicsCore(RobotCore):
 
     def last_command(self) -> Array | None:
         """Return gravity compensation at the last state, zero where the driver adds it."""
-        state = self._state
-        if state is None:
-            return None
         self.start()
-        try:
-            return self.answer(replace(state, velocity=self.zero, wrenches=None, push=None)).effort
-        except (MessageError, LieDynamicsError):
-            return None
+        return self.effort_at_rest()
 
     def explain(self, answer: EffortAnswer) -> DynamicsAnswer:
         """Tell what an answer was computed from."""

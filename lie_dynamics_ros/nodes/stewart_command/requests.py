@@ -11,7 +11,7 @@ import numpy as np
 from ...core.errors import MessageError, RequestError
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart.command import CommandFrame, CommandFrames
-from ...ros.node.worker import Background, Job
+from ...ros.node.worker import Job, Worker
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, read_imu, twist_to_array
 from .core import Plan, StewartCommandCore
 from .targets import SHAPES, PathTarget, Target, TwistTarget
@@ -39,7 +39,7 @@ class Planner:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self.lead = LEAST_LEAD
-        self._background = Background("plans")
+        self._background = Worker("plans")
         self._plan: tuple[Job, float] | None = None
         self._waiting: Target | None = None
 

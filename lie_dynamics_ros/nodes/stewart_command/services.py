@@ -95,7 +95,7 @@ class CommandServices:
     """
 
     def __init__(self, node: ManagedNode, platform: Commanded) -> None:
-        self._node, self._platform, self._worker = node, platform, Worker()
+        self._node, self._platform, self._worker = node, platform, Worker("services")
         self._imu: tuple[Any, float] = None, 0.0
         node.serve_trigger("~/hold", self.hold)
         node.serve_trigger("~/level", self.level)

@@ -52,12 +52,7 @@ class ImuParameters(Parameters):
 
 
 class ImuInput:
-    """The topic imu of a node, where the parameter gravity_source selects it.
-
-    Parameters
-    ----------
-    node : InputNode
-    """
+    """The topic imu of a node, where the parameter gravity_source selects it."""
 
     def __init__(self, node: InputNode) -> None:
         self._node = node
@@ -146,12 +141,7 @@ def check_base(values: Mapping[str, Any]) -> bool:
 
 
 class BaseInput:
-    """Topics with the motion of the base of a node's robot, where its parameters select them.
-
-    Parameters
-    ----------
-    node : InputNode
-    """
+    """Topics with the motion of the base of a node's robot, where its parameters select them."""
 
     def __init__(self, node: InputNode) -> None:
         self._node = node

@@ -101,7 +101,9 @@ class StateTimes:
         key = publisher, *joints
         track = self._tracks.get(key)
         if track is None:
-            track = self._begin(key)
+            if len(self._tracks) >= MOST_TRACKED:
+                self._tracks.clear()
+            track = self._tracks[key] = _Track()
         if stamp < track.last and (not track.back or stamp < track.back):
             track.back = stamp
             self.went_back = track.last - stamp
@@ -127,20 +129,13 @@ class StateTimes:
             track, track.last = self._checked
             track.back = 0
 
-    def _begin(self, key: tuple[bytes | str, ...]) -> _Track:
-        if len(self._tracks) >= MOST_TRACKED:
-            self._tracks.clear()
-        track = self._tracks[key] = _Track()
-        return track
 
-
+@dataclass(slots=True)
 class _Track:
     """Times of a publisher's list of joints [ns]: of its last state that was answered, of its last that went back."""
 
-    __slots__ = ("back", "last")
-
-    def __init__(self) -> None:
-        self.last = self.back = 0
+    last: int = 0
+    back: int = 0
 
 
 # Topics that parameters name: subscribed to where each is one of its own, as ROS resolves it, and refused else.

@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -331,6 +332,16 @@ class ModelSourceParameters(JointPrefix):
     )
 
 
+@contextmanager
+def warnings_logged(logger: Logger) -> Iterator[None]:
+    """Let the library's warnings go to a node's log."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        logger.warning(str(warning.message))
+
+
 def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> Model:
     """Build the model of a URDF text, which must not be a path, by values of `ModelSourceParameters`.
 
@@ -338,18 +349,14 @@ def load_model(description: str, values: Mapping[str, Any], logger: Logger) -> M
     that make no sense together. Its size is not checked again: whoever took it in has a limit of its own.
     """
     check_text(description)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = Model.from_urdf(
+    with warnings_logged(logger):
+        return Model.from_urdf(
             description,
             inertia_check=values["inertia_check"],
             max_size=len(description),
             locked=locked_positions(values),
             base_link=values["base_link"] or None,
         )
-    for warning in caught:
-        logger.warning(str(warning.message))
-    return model
 
 
 _ROOTS = {"mujoco": "MJCF", "sdf": "SDF"}
@@ -394,16 +401,11 @@ def load_model_with_loops(description: str, values: Mapping[str, Any], logger: L
         raise ParameterError("robot_description: MJCF is taken from the parameter, not from the topic")
     if values["base_link"]:
         raise ParameterError(f"base_link is for URDF; expected none with {kind}")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings_logged(logger):
         if kind == "MJCF":
-            model = Model.from_mjcf(compile_mjcf(description))
-        else:
-            check = values["inertia_check"]
-            model = Model.from_sdf(description, inertia_check=check, max_size=len(description), model=chosen or None)
-    for warning in caught:
-        logger.warning(str(warning.message))
-    return model
+            return Model.from_mjcf(compile_mjcf(description))
+        check = values["inertia_check"]
+        return Model.from_sdf(description, inertia_check=check, max_size=len(description), model=chosen or None)
 
 
 def load_base(description: str, values: Mapping[str, Any], model: Model) -> MovingBase | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +15,7 @@ from ...lie_dynamics.stewart import OffsetPlatform, PlatformSensors, StewartPlat
 from ...lie_dynamics.stewart.geometry.any_platform import Platform, PointJointed, any_platform, points_of
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_sections import MAX_SIZE, is_yaml_text
-from .model_loading import locate
+from .model_loading import locate, warnings_logged
 
 if TYPE_CHECKING:
     from ..wire.compatibility import Logger
@@ -119,12 +118,8 @@ def _load(source: str, logger: Logger, read: Callable[[str], P]) -> P:
     text = is_yaml_text(source)
     if not text:
         _check_content(source)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        platform = read(source if text else locate(source))
-    for warning in caught:
-        logger.warning(str(warning.message))
-    return platform
+    with warnings_logged(logger):
+        return read(source if text else locate(source))
 
 
 def load_sensors(source: str, platform: Platform) -> PlatformSensors:

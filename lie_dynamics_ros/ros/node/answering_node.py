@@ -58,7 +58,7 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         self.inputs: Any = None
         self._prepared: Core | None = None
         super().__init__(name, parameters, **kwargs)
-        self.worker = self.own(Worker())
+        self.worker = self.own(Worker("services"))
         self.offers = Services(self)
         self.open_inputs()
         self.stream = StateStream(self, self._on_state, self.restart, self.STATES, self.QUALITY)

@@ -26,7 +26,7 @@ from ..outputs.diagnostics import Report
 from ..wire import qos
 from ..wire.compatibility import take_message
 from .managed_node import ManagedNode
-from .worker import Background, Job
+from .worker import Job, Worker
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class DescriptionSource:
         self._used: str | None = None  # the text from the topic that the robot at hand was made of
         self._job: Job | None = None
         self._poll: Timer | None = None
-        self._background = node.own(Background("robot description"))
+        self._background = node.own(Worker("robot description"))
         self.topic = DescriptionTopic(node, self._change)
 
     @property

@@ -455,12 +455,7 @@ class ManagedNode(LifecycleNode):
 
 
 class RestFirst:
-    """Transitions of a node out of the active state, which wait until what the node commands is at rest.
-
-    Parameters
-    ----------
-    node : ManagedNode
-    """
+    """Transitions of a node out of the active state, which wait until what the node commands is at rest."""
 
     def __init__(self, node: ManagedNode) -> None:
         self._node = node
@@ -508,12 +503,7 @@ class RestFirst:
 
 
 class Ticker:
-    """A timer of a node, which runs between `start` and `stop`.
-
-    Parameters
-    ----------
-    node : Node
-    """
+    """A timer of a node, which runs between `start` and `stop`."""
 
     def __init__(self, node: Any) -> None:
         self._node = node

@@ -78,12 +78,7 @@ Core = TypeVar("Core", bound=RobotCore)
 
 
 class HeldPayload:
-    """The payload of a node's parameters: whether it counts, by ``~/gripped``, and another one by ``~/set_payload``.
-
-    Parameters
-    ----------
-    node : RobotNode
-    """
+    """The payload of a node's parameters: whether it counts, by ``~/gripped``, and another one by ``~/set_payload``."""
 
     def __init__(self, node: RobotNode[Any]) -> None:
         self._node, self._gripped = node, False

@@ -81,8 +81,8 @@ class Job:
         return self._result
 
 
-class Background:
-    """A thread that does one job after the other.
+class Worker:
+    """A thread that does one thing after the other: jobs, and the work of services.
 
     Parameters
     ----------
@@ -92,32 +92,14 @@ class Background:
 
     def __init__(self, name: str) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=work_beside)
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
 
     def start(self, job: Job) -> None:
         """Begin a job; `Job.done` is True when it is done."""
         self._thread.submit(job.run)
 
-    def close(self) -> None:
-        """Drop the jobs that wait; the one under way ends on its own."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
-
-
-class Worker:
-    """A thread on which a node's services do their work, one call after the other."""
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="services", initializer=work_beside)
-        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
-
     def serve(self, service: Service, respond: Callable[[Any], Any]) -> None:
-        """Let a service, whose callback returns the request itself, be answered from this thread.
-
-        Parameters
-        ----------
-        service : Service
-        respond : callable
-            Makes the response to a request; must not raise.
-        """
+        """Let ``respond(request)``, which must not raise, answer a service; its callback returns the request itself."""
 
         def answer(request: Any, header: Any, send: Callable[[Any, Any], None]) -> None:
             response = respond(request)
@@ -131,7 +113,7 @@ class Worker:
         respond_by(service, put_off)
 
     def close(self) -> None:
-        """Drop the calls that wait; the one that is being served ends on its own."""
+        """Drop what waits; what is under way ends on its own."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 

@@ -12,7 +12,7 @@ from ....core.errors import TRAJECTORIES, MessageError
 from ....core.joint_mapping import JointMapping
 from ....ros.inputs.commands import read_joint_trajectory
 from ....ros.node.answering_node import AnsweringNode
-from ....ros.node.worker import Background, Job
+from ....ros.node.worker import Job, Worker
 from ....ros.wire import qos
 from ....ros.wire.compatibility import interfaces
 from ....ros.wire.serialized import header_of
@@ -30,7 +30,7 @@ class TrajectoryInput:
 
     def __init__(self, node: AnsweringNode[ComputedTorqueCore]) -> None:
         self._node = node
-        self._background = Background("trajectories")
+        self._background = Worker("trajectories")
         self._jobs: deque[tuple[Job, Callable[[Job], None]]] = deque()  # being prepared, in the order they came in
         status = getattr(interfaces("msg"), "TrajectoryStatus", None)
         self._status = status and node.create_publisher(status, "~/trajectory_status", qos.DESCRIPTION)
