@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..core.errors import NodeError
 from ..lie_dynamics import LieDynamicsError, Model
-from ..ros.model.model_loading import read_description
+from ..ros.inputs.model_loading import read_description
 from ..ros.node.domain import DomainReservation
 from . import processes
 from .arm import ArmShowcase

@@ -20,7 +20,7 @@ from ..core.errors import RobotDescriptionError
 from ..lie_dynamics.errors import LieDynamicsError
 from ..lie_dynamics.model.urdf.fields import read_robot
 from ..lie_dynamics.texts import plain_number, quoted
-from .model.model_loading import read_description
+from .inputs.model_loading import read_description
 
 # An argument of launch files, and how its text is read.
 

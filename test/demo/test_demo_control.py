@@ -10,7 +10,7 @@ from lie_dynamics_ros.demo.play import LEAD, Motion, Play
 from lie_dynamics_ros.demo.processes import ShortfallError
 from lie_dynamics_ros.demo.showcase import Answer
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.ros.model.model_loading import read_description
+from lie_dynamics_ros.ros.inputs.model_loading import read_description
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 STARTS = (10**12, 10**12 + 7 * 10**9, 10**12 + 14 * 10**9)

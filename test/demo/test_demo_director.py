@@ -16,7 +16,7 @@ from lie_dynamics_ros.demo.control import PATIENCE, TRIES, Director
 from lie_dynamics_ros.demo.play import AHEAD, Play
 from lie_dynamics_ros.demo.processes import ShortfallError
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.ros.model.model_loading import read_description
+from lie_dynamics_ros.ros.inputs.model_loading import read_description
 from lie_dynamics_ros.ros.wire.messages import nanoseconds
 
 BEGIN = 10**12

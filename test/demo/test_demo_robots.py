@@ -16,7 +16,7 @@ from lie_dynamics_ros.demo.control import EXACT_LIMIT
 from lie_dynamics_ros.demo.play import LONGEST, SHORTEST, Act, Play, rehearse
 from lie_dynamics_ros.demo.processes import ShortfallError
 from lie_dynamics_ros.lie_dynamics import DescriptionError, Model
-from lie_dynamics_ros.ros.model.model_loading import read_description
+from lie_dynamics_ros.ros.inputs.model_loading import read_description
 
 TIAGO = "tiago_pro_description/robots/tiago_pro.urdf"  # short fingers: 33 mrad at 250 Hz
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"

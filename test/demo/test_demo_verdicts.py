@@ -17,7 +17,7 @@ from lie_dynamics_ros.demo.stewart import Estimate, StewartRecorder, StewartShow
 from lie_dynamics_ros.demo.stewart import draw as draw_poses
 from lie_dynamics_ros.demo.watch import Reports, Screen
 from lie_dynamics_ros.lie_dynamics import Model, inverse_dynamics
-from lie_dynamics_ros.ros.model.model_loading import read_description
+from lie_dynamics_ros.ros.inputs.model_loading import read_description
 
 ARM = "package://lie_dynamics_ros/urdf/panda_arm.urdf"
 OK, ERROR = DiagnosticStatus.OK, DiagnosticStatus.ERROR

@@ -19,7 +19,7 @@ from lie_dynamics_ros.identify.bag_messages import messages
 from lie_dynamics_ros.lie_dynamics import LieDynamicsError, Model
 from lie_dynamics_ros.lie_dynamics.files import write_file
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform
-from lie_dynamics_ros.ros.model.model_loading import compile_mjcf
+from lie_dynamics_ros.ros.inputs.model_loading import compile_mjcf
 
 from .target import DefectError, Target
 

@@ -75,7 +75,7 @@ class Driver(SimulatedRobot):
             self._description.publish(String(data=text))
 
     def _own_description(self) -> str:
-        from lie_dynamics_ros.ros.model.model_loading import read_description
+        from lie_dynamics_ros.ros.inputs.model_loading import read_description
 
         return read_description(self.settings["robot_description"])
 

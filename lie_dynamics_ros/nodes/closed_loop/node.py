@@ -25,8 +25,8 @@ from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.travel import joined
 from ...lie_dynamics.tracking import TrackingStatus
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
+from ...ros.inputs.model_loading import load_mechanism
 from ...ros.inputs.robot_inputs import RobotInputs
-from ...ros.model.model_loading import load_mechanism
 from ...ros.node.robot_node import RobotNode, RobotNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics

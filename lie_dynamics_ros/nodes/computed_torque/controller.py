@@ -24,8 +24,7 @@ from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control.kernels.signals import GOOD, LARGEST, check_state
 from ...lie_dynamics.lie import se3
 from ...ros.inputs.joint_states import IMPLAUSIBLE
-from ...ros.inputs.robot_inputs import RobotInputs, VelocityParameters
-from ...ros.model.model_loading import (
+from ...ros.inputs.model_loading import (
     ModelSourceParameters,
     format_of,
     load_friction,
@@ -33,6 +32,7 @@ from ...ros.model.model_loading import (
     load_model,
     read_description,
 )
+from ...ros.inputs.robot_inputs import RobotInputs, VelocityParameters
 from .core import ComputedTorqueCore
 from .gains import LOOP_FILTER_TIME
 from .options import ComputedTorqueOptions

@@ -24,7 +24,7 @@ from ...core.joint_mapping import JointMapping
 from ...core.parameters import parameter, per_joint
 from ...lie_dynamics import LieDynamicsError
 from ...ros.inputs.commands import read_effort_array, read_named_efforts, read_point
-from ...ros.model.model_loading import ModelSourceParameters, load_friction, load_model, read_description
+from ...ros.inputs.model_loading import ModelSourceParameters, load_friction, load_model, read_description
 from ...ros.node.managed_node import BackgroundNodeParameters, ManagedNode, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics

@@ -22,7 +22,7 @@ from ...core.platform import LEGS
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart import StewartError
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
-from ...ros.model.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform
+from ...ros.inputs.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform
 from ...ros.node.managed_node import BackgroundNodeParameters, ManagedNode, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics

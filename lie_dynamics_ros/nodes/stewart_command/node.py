@@ -24,8 +24,8 @@ from ...core.parameters import parameter
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.stewart.command import LegSetpoints
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
+from ...ros.inputs.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform
 from ...ros.inputs.publishers import Publishers, subscribe
-from ...ros.model.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform
 from ...ros.node.managed_node import ManagedNode, NodeParameters, Ticker
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics

@@ -13,7 +13,7 @@ from ...core.errors import MessageError
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart.command import levelled
-from ...ros.model.platform_loading import frames_of
+from ...ros.inputs.platform_loading import frames_of
 from ...ros.node.managed_node import ManagedNode
 from ...ros.node.services import Services, answer_request
 from ...ros.node.worker import Worker

@@ -19,8 +19,8 @@ from ...core.parameters import parameter
 from ...lie_dynamics.stewart import LegReadings, OffsetPlatform, TrackingStatus
 from ...lie_dynamics.stewart.fusion.platform_sensors import READINGS
 from ...ros.inputs.joint_states import PartialStateParameters
+from ...ros.inputs.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform, load_sensors
 from ...ros.inputs.state_stream import StreamParameters
-from ...ros.model.platform_loading import PlatformParameters, frames_of, legs_of, load_any_platform, load_sensors
 from ...ros.node.answering_node import AnsweringNode, AnswerParameters
 from ...ros.node.managed_node import NodeParameters, Ticker
 from ...ros.node.spinning import run

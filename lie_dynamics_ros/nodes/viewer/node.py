@@ -25,9 +25,9 @@ from ...core.errors import MessageError, ParameterError, reason_of
 from ...core.frames import check_prefix, link_of
 from ...core.parameters import parameter, with_default
 from ...lie_dynamics.files import read_file
+from ...ros.inputs.model_loading import FramePrefix, JointPrefix, load_model, locate
+from ...ros.inputs.platform_loading import PlatformParameters, load_legs
 from ...ros.inputs.publishers import MOST_COUNTED, subscribe
-from ...ros.model.model_loading import FramePrefix, JointPrefix, load_model, locate
-from ...ros.model.platform_loading import PlatformParameters, load_legs
 from ...ros.node.description_source import DescriptionParameters, DescriptionSource
 from ...ros.node.managed_node import BackgroundNodeParameters, ManagedNode, Ticker
 from ...ros.node.spinning import run

@@ -19,8 +19,8 @@ from std_msgs.msg import String
 
 from ...core.errors import ConfigurationError, RobotDescriptionError, reason_of
 from ...core.parameters import Parameters, parameter
+from ..inputs.model_loading import MAX_SIZE, check_text, read_description
 from ..inputs.publishers import subscribe
-from ..model.model_loading import MAX_SIZE, check_text, read_description
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..wire import qos

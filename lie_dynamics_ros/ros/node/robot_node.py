@@ -24,9 +24,9 @@ from ...lie_dynamics import JointFriction, Model
 from ...lie_dynamics.arrays import Array
 from ..inputs.base_input import BaseInput, BaseParameters, ImuInput, ImuParameters, check_base
 from ..inputs.joint_states import PartialStateParameters
+from ..inputs.model_loading import FramePrefix, ModelSourceParameters, load_base, load_friction, load_model
 from ..inputs.robot_inputs import NAMED, RobotInputs, VelocityParameters
 from ..inputs.state_stream import StreamParameters
-from ..model.model_loading import FramePrefix, ModelSourceParameters, load_base, load_friction, load_model
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..outputs.output import EffortCommands, JointEfforts, JointOutput

@@ -18,7 +18,7 @@ from lie_dynamics_ros.nodes.hybrid_dynamics.core import HybridDynamicsCore, Hybr
 from lie_dynamics_ros.nodes.hybrid_dynamics.node import HybridDynamicsParameters
 from lie_dynamics_ros.nodes.inverse_dynamics.core import InverseDynamicsCore, InverseDynamicsOptions
 from lie_dynamics_ros.ros.inputs import base_input
-from lie_dynamics_ros.ros.model.model_loading import load_base, load_model
+from lie_dynamics_ros.ros.inputs.model_loading import load_base, load_model
 
 pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed")
 

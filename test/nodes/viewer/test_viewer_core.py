@@ -291,7 +291,7 @@ def test_visuals_are_drawn_and_collisions_where_there_are_none():
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_told_by_its_link_and_the_rest_is_drawn(geometry):
     def locate(uri):
-        from lie_dynamics_ros.ros.model.model_loading import locate
+        from lie_dynamics_ros.ros.inputs.model_loading import locate
 
         return locate(uri)
 

@@ -22,10 +22,10 @@ from lie_dynamics_ros.ros.node.domain import DomainReservation
 TELLS_ITSELF = """
 import os, signal, sys
 from rclpy.node import Node
-from lie_dynamics_ros.core import signals
+from lie_dynamics_ros.ros.node import spinning
 from lie_dynamics_ros.ros.node.spinning import run
 
-signals.ONE_WISH = 60.0
+spinning.ONE_WISH = 60.0
 
 class Told(Node):
     def __init__(self):
@@ -44,7 +44,7 @@ if "{when}" == "made":
 before = signal.getsignal(signal.SIGINT)
 code = run(Told)
 os.kill(os.getpid(), signal.{how})  # the same wish once more
-signals.ONE_WISH = -1.0
+spinning.ONE_WISH = -1.0
 try:
     os.kill(os.getpid(), signal.SIGINT)
     [None for _ in range(1000)]
@@ -105,7 +105,7 @@ def test_no_traceback_at_any_moment_from_import_to_exit(how, moment):
 LAST_WORDS = """
 import os, signal, sys
 from std_msgs.msg import String
-from lie_dynamics_ros.core import signals
+from lie_dynamics_ros.ros.node import spinning
 from lie_dynamics_ros.ros.node.managed_node import ManagedNode, NodeParameters
 from lie_dynamics_ros.ros.outputs.output import Output
 from lie_dynamics_ros.ros.node.spinning import run
@@ -126,7 +126,7 @@ class Talker(ManagedNode):
             os.kill(os.getpid(), signal.SIGINT)  # a supervisor and launch both tell it
         self.output.send(String(data="last"))
 
-signals.ONE_WISH = 1000.0
+spinning.ONE_WISH = 1000.0
 sys.exit(run(Talker))
 """
 
@@ -174,8 +174,8 @@ def test_the_last_words_of_a_node_reach_those_who_listen(how):
 
 def test_another_signal_later_on_ends_a_process_at_once():
     code = (
-        "import os, signal\nfrom lie_dynamics_ros.core import signals\nsignals.ONE_WISH = -1.0\n"
-        "with signals.EndSignals() as told:\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal\nfrom lie_dynamics_ros.ros.node import spinning\nspinning.ONE_WISH = -1.0\n"
+        "with spinning.EndSignals() as told:\n    os.kill(os.getpid(), signal.SIGINT)\n"
         "    print(told.heard, flush=True)\n    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    print('survived', flush=True)\n"
     )
@@ -186,7 +186,7 @@ def test_another_signal_later_on_ends_a_process_at_once():
 @pytest.mark.parametrize("told", [True, False])
 def test_a_signal_that_repeats_the_wish_while_the_interpreter_ends_is_not_heard(told):
     code = (
-        "import os, signal\nfrom lie_dynamics_ros.core.signals import EndSignals\n"
+        "import os, signal\nfrom lie_dynamics_ros.ros.node.spinning import EndSignals\n"
         "class Last:\n"
         "    def __del__(self, kill=os.kill, me=os.getpid(), how=signal.SIGTERM):\n"
         "        kill(me, how)\n"

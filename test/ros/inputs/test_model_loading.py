@@ -6,8 +6,8 @@ pytest.importorskip("ament_index_python", reason="ROS 2 (ament_index_python) is 
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
-from lie_dynamics_ros.ros.model.model_loading import format_of, held_joints, load_constraints, load_model_with_loops
-from lie_dynamics_ros.ros.model.platform_loading import load_any_platform
+from lie_dynamics_ros.ros.inputs.model_loading import format_of, held_joints, load_constraints, load_model_with_loops
+from lie_dynamics_ros.ros.inputs.platform_loading import load_any_platform
 
 SOLID = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
 LINK = f'<link name="{{}}">{SOLID}</link>'

@@ -7,7 +7,7 @@ import pytest
 import lie_dynamics_ros
 from lie_dynamics_ros.core.errors import RobotDescriptionError
 from lie_dynamics_ros.lie_dynamics import Model
-from lie_dynamics_ros.ros.model.model_loading import load_friction
+from lie_dynamics_ros.ros.inputs.model_loading import load_friction
 
 ARM = (Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf").read_text()
 FILE = "joints: {panda_joint1: {friction: 1}, panda_joint5: {friction: 2}}"

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("ament_index_python", reason="ROS 2 (ament_index_python) is not installed")
 
 from lie_dynamics_ros.core.errors import RobotDescriptionError
-from lie_dynamics_ros.ros.model import model_loading
-from lie_dynamics_ros.ros.model.model_loading import locate, read_description
+from lie_dynamics_ros.ros.inputs import model_loading
+from lie_dynamics_ros.ros.inputs.model_loading import locate, read_description
 
 TEXT = '<?xml version="1.0"?>\n<robot name="r"><link name="é"/></robot>\n'
 
@@ -98,7 +98,7 @@ def test_refuses_an_empty_file_and_one_that_is_not_text(tmp_path):
 
 def test_who_takes_a_description_in_says_how_large_it_may_be():
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-    from lie_dynamics_ros.ros.model.model_loading import ModelSourceParameters, load_model
+    from lie_dynamics_ros.ros.inputs.model_loading import ModelSourceParameters, load_model
 
     arm = '<robot name="r"><link name="a"/><joint name="j" type="continuous"><parent link="a"/><child link="b"/>'
     solid = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from lie_dynamics_ros.lie_dynamics import DescriptionError
-from lie_dynamics_ros.ros.model import model_loading
+from lie_dynamics_ros.ros.inputs import model_loading
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
 BODY = "<body><joint type='hinge' name='j'/><geom size='1'/></body>"

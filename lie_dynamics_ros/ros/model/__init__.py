@@ -1,1 +1,0 @@
-"""Sources of models: robot descriptions and platforms, from parameters, files and topics."""
