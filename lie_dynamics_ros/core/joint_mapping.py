@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,12 @@ class JointMatch:
     def complete(self) -> bool:
         """Whether every wanted joint is named exactly once."""
         return not self.missing and not self.duplicated
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the names, each of the wanted joints in their order; zero for those that are missing."""
+        found, named = np.zeros(len(self.indices), values.dtype), self.indices >= 0
+        found[named] = values[self.indices[named]]
+        return found
 
     @property
     def problem(self) -> str:

@@ -22,8 +22,6 @@ from ..lie_dynamics.model.urdf.fields import read_robot
 from ..lie_dynamics.texts import plain_number, quoted
 from .inputs.model_loading import read_description
 
-# An argument of launch files, and how its text is read.
-
 # Parameter files, looked at before nodes are started with them.
 
 

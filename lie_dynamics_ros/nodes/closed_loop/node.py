@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError
-from ...core.joint_mapping import JointMapping
 from ...core.mechanism import MechanismParameters
 from ...core.parameters import parameter
 from ...lie_dynamics import LieDynamicsError
@@ -101,8 +101,8 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         self._travel = TravelInTurn()
         messages = interfaces("msg")
         if messages is not None:
-            self.listen(messages.HybridCommand, "~/command", lambda m: self._on_command(read_hybrid_command, m))
-        self.listen(JointTrajectory, "~/joint_trajectory", lambda m: self._on_command(read_trajectory_command, m))
+            self.take_in(messages.HybridCommand, "~/command", partial(self._take_command, read_hybrid_command))
+        self.take_in(JointTrajectory, "~/joint_trajectory", partial(self._take_command, read_trajectory_command))
         self.serve_reset(_next_start)
         self.serve_trigger("~/travel_left", lambda: all_travel(self._ways()))
 
@@ -196,10 +196,10 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         if poses.twist_wanted:
             poses.publish_twist(tracked.twist(frame, answer.state.velocity), pose[:3, :3], stamp)
 
-    def _on_command(self, read: Callable[[Any, JointMapping], HybridCommand], message: Any) -> None:
-        core, inputs = self.answering, self.inputs
-        if core is not None and inputs is not None:
-            self.stream.accept(lambda: core.command.put(read(message, inputs.commands), self.ros_time()))
+    def _take_command(
+        self, read: Callable[..., HybridCommand], core: ClosedLoopCore, inputs: RobotInputs, message: Any
+    ) -> None:
+        core.command.put(read(message, inputs.commands), self.ros_time())
 
     # Services.
 

@@ -17,9 +17,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ...core.commands import HybridCommand
 from ...core.errors import ParameterError
-from ...core.joint_mapping import JointMapping
 from ...core.robot_state import DynamicsAnswer
 from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
+from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.node.robot_node import DynamicsServices, RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -67,8 +67,8 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
         messages = interfaces("msg")
         if messages is not None:
-            self.listen(messages.HybridCommand, "~/command", lambda m: self._on_command(read_hybrid_command, m))
-        self.listen(JointTrajectory, "~/joint_trajectory", lambda m: self._on_command(read_trajectory_command, m))
+            self.take_in(messages.HybridCommand, "~/command", partial(self._take_command, read_hybrid_command))
+        self.take_in(JointTrajectory, "~/joint_trajectory", partial(self._take_command, read_trajectory_command))
         DynamicsServices(self).offer("hybrid_dynamics", "forward_dynamics", "dynamics_derivatives")
 
     # Configuration.
@@ -108,10 +108,10 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
             if wrench is not None:
                 wrench_output.publish(self.frame_of(core.root_link), wrench, stamp)
 
-    def _on_command(self, read: Callable[[Any, JointMapping], HybridCommand], message: Any) -> None:
-        core, inputs = self.answering, self.inputs
-        if core is not None and inputs is not None:
-            self.stream.accept(lambda: core.command.put(read(message, inputs.commands), self.ros_time()))
+    def _take_command(
+        self, read: Callable[..., HybridCommand], core: HybridDynamicsCore, inputs: RobotInputs, message: Any
+    ) -> None:
+        core.command.put(read(message, inputs.commands), self.ros_time())
 
     # Diagnostics.
 

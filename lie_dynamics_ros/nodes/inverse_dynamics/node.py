@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ...core.joint_mapping import JointMatch
 from ...core.parameters import parameter
 from ...core.robot_state import DynamicsAnswer
+from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.node.robot_node import DynamicsServices, RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -51,8 +52,8 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
             self._gravity_efforts = JointEfforts(self, "~/gravity_efforts")
         self._base_wrench = WrenchOutput(self, "~/base_wrench") if self.settings["base_motion"] == "odometry" else None
         self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
-        self.listen(JointTrajectoryPoint, "~/joint_trajectory_point", self._on_point)
-        self.listen(JointTrajectory, "~/joint_trajectory", self._on_trajectory)
+        self.take_in(JointTrajectoryPoint, "~/joint_trajectory_point", self._take_point)
+        self.take_in(JointTrajectory, "~/joint_trajectory", self._take_trajectory)
         DynamicsServices(self).offer("inverse_dynamics", "mass_matrix", "bias_force", "dynamics_derivatives")
 
     # Configuration.
@@ -86,22 +87,17 @@ class InverseDynamicsNode(RobotNode[InverseDynamicsCore]):
         if self._reports.heard:
             self._reports.publish(core.model.joint_names, core.explain(answer), stamp)
 
-    def _on_point(self, message: JointTrajectoryPoint) -> None:
-        core, inputs = self.answering, self.inputs
-        if core is not None and inputs is not None:
-            self.stream.accept(lambda: self._desire(core, message, inputs.unnamed))
+    def _take_point(self, core: InverseDynamicsCore, inputs: RobotInputs, message: JointTrajectoryPoint) -> None:
+        self._desire(core, message, inputs.unnamed)
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        core, inputs = self.answering, self.inputs
-        if core is not None and inputs is not None:
-            match = inputs.commands.match
-            self.stream.accept(lambda: self._desire(core, first_point(message), match(message.joint_names)))
+    def _take_trajectory(self, core: InverseDynamicsCore, inputs: RobotInputs, message: JointTrajectory) -> None:
+        self._desire(core, first_point(message), inputs.commands.match(message.joint_names))
 
     def _desire(self, core: InverseDynamicsCore, point: JointTrajectoryPoint, match: JointMatch) -> None:
-        n, velocity = core.model.nv, None
-        acceleration = read_rates(point.accelerations, match, n, "accelerations")
+        velocity = None
+        acceleration = read_rates(point.accelerations, match, "accelerations")
         if core.friction is not None and point.velocities:
-            velocity = read_rates(point.velocities, match, n, "velocities")
+            velocity = read_rates(point.velocities, match, "velocities")
         core.desired.put((acceleration, velocity), self.ros_time())
 
     # Diagnostics.

@@ -41,7 +41,7 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("tool_wrench", ToolWrenchParameters, **kwargs)
         self._wrench = WrenchOutput(self, "~/contact_wrench")
-        self.listen(WrenchStamped, "~/wrench", self._on_reading, qos.STREAM_INPUT)
+        self.take_in(WrenchStamped, "~/wrench", self._take_reading, qos.STREAM_INPUT)
         for name, do in (("calibrate", self._calibrate), ("forget_poses", self._forget), ("zero", self._zero)):
             self.serve_trigger(f"~/{name}", lambda do=do: do(self.require_active()))
 
@@ -52,11 +52,8 @@ class ToolWrenchNode(RobotNode[ToolWrenchCore]):
         if answer is not None:
             self._wrench.publish(self.frame_of(answer.frame), answer.wrench, stamp)
 
-    def _on_reading(self, message: WrenchStamped) -> None:
-        core = self.answering
-        if core is not None:
-            frame, reading = message.header.frame_id, wrench_to_array(message.wrench)
-            self.stream.accept(lambda: core.read(self.link_of(frame), reading, self.ros_time()))
+    def _take_reading(self, core: ToolWrenchCore, _: Any, message: WrenchStamped) -> None:
+        core.read(self.link_of(message.header.frame_id), wrench_to_array(message.wrench), self.ros_time())
 
     # Services.
 

@@ -12,13 +12,13 @@ from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import JointTrajectory
 
 from ...core.errors import ConfigurationError, MessageError, ParameterError
-from ...core.moving_base import IMU, ODOMETRY, GravitySensor, Odometry
+from ...core.moving_base import IMU, ODOMETRY
 from ...core.parameters import Parameters, parameter
 from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..wire import qos
 from ..wire.messages import nanoseconds, pose_to_matrix, read_imu, twist_to_array
-from .robot_inputs import InputNode
+from .robot_inputs import InputNode, RobotInputs
 
 if TYPE_CHECKING:
     from ...core.robot_core import RobotCore
@@ -58,15 +58,9 @@ class ImuInput:
         self._node = node
         self._used = node.settings["gravity_source"] == "imu"
         if self._used:
-            node.listen(Imu, "imu", self._on_imu, qos.STREAM_INPUT)
+            node.take_in(Imu, "imu", self._turn, qos.STREAM_INPUT)
 
-    def _on_imu(self, message: Imu) -> None:
-        node = self._node
-        core, inputs = node.answering, node.inputs
-        if core is not None and inputs is not None:
-            node.stream.accept(lambda: self._turn(message, core, inputs.gravity))
-
-    def _turn(self, message: Imu, core: RobotCore, sensor: GravitySensor) -> None:
+    def _turn(self, core: RobotCore, inputs: RobotInputs, message: Imu) -> None:
         settings, now, stamp = self._node.settings, self._node.ros_time(), nanoseconds(message.header.stamp)
         timeout = settings["imu_timeout"]
         if stamp and timeout and now - stamp > timeout * 1e9:
@@ -75,7 +69,8 @@ class ImuInput:
         strength = float(np.linalg.norm(settings["gravity"]))
         if not strength:
             raise MessageError(IMU, "the parameter gravity is zero, and an IMU gives its direction only")
-        core.measure_gravity(sensor.measure(link, *read_imu(message), now, strength, settings["imu_filter_time"]))
+        measure, filter_time = inputs.gravity.measure, settings["imu_filter_time"]
+        core.measure_gravity(measure(link, *read_imu(message), now, strength, filter_time))
 
     def describe(self, report: Report) -> None:
         """Fill in where gravity comes from, and for how long it has not been measured."""
@@ -147,22 +142,14 @@ class BaseInput:
         self._node = node
         self._subscription = None
         if node.settings.get("base_motion") == "odometry" and OdometryMessage is not None:
-            self._subscription = node.listen(OdometryMessage, "odometry", self._on_odometry, qos.STREAM_INPUT)
-            node.listen(AccelStamped, "~/desired_base_acceleration", self._on_acceleration)
+            self._subscription = node.take_in(OdometryMessage, "odometry", self._take_odometry, qos.STREAM_INPUT)
+            node.take_in(AccelStamped, "~/desired_base_acceleration", self._accelerate)
         if node.settings.get("carrying_joints") == "states":
-            node.listen(JointTrajectory, "~/carrying_accelerations", self._on_carrying)
+            node.take_in(JointTrajectory, "~/carrying_accelerations", self._carry)
 
-    @property
-    def _odometry(self) -> Odometry | None:
-        inputs = self._node.inputs
-        return None if inputs is None or self._node.answering is None else inputs.odometry
-
-    def _on_odometry(self, message: Any) -> None:
-        odometry = self._odometry
-        if odometry is not None:
-            self._node.stream.accept(lambda: self._take(message, odometry))
-
-    def _take(self, message: Any, odometry: Odometry) -> None:
+    def _take_odometry(self, _: RobotCore, inputs: RobotInputs, message: Any) -> None:
+        odometry = inputs.odometry
+        assert odometry is not None
         header, pose, twist = message.header, message.pose.pose, message.twist.twist
         stamp = nanoseconds(header.stamp) or self._node.ros_time()
         try:
@@ -173,17 +160,13 @@ class BaseInput:
             odometry.problem = str(ours)
             raise ours from None
 
-    def _on_acceleration(self, message: AccelStamped) -> None:
-        odometry, rate = self._odometry, twist_to_array(message.accel)
-        if odometry is not None:
-            now = self._node.ros_time()
-            frame = message.header.frame_id
-            self._node.stream.accept(lambda: odometry.accelerate(self._node.link_of(frame), rate, now))
+    def _accelerate(self, _: RobotCore, inputs: RobotInputs, message: AccelStamped) -> None:
+        assert inputs.odometry is not None
+        link = self._node.link_of(message.header.frame_id)
+        inputs.odometry.accelerate(link, twist_to_array(message.accel), self._node.ros_time())
 
-    def _on_carrying(self, message: JointTrajectory) -> None:
-        inputs = self._node.inputs
-        if inputs is not None and self._node.answering is not None:
-            self._node.stream.accept(lambda: inputs.carry(message, self._node.ros_time()))
+    def _carry(self, _: RobotCore, inputs: RobotInputs, message: JointTrajectory) -> None:
+        inputs.carry(message, self._node.ros_time())
 
     def describe(self, report: Report) -> None:
         """Fill in the motion of the base, and its source where there are several."""

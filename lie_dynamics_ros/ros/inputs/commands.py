@@ -30,7 +30,7 @@ def read_hybrid_command(message: Any, joints: JointMapping) -> HybridCommand:
     for name, field in (("prescribed", message.prescribed), ("input", message.input)):
         _check_size(name, len(field), match)
     prescribed = np.array(message.prescribed, dtype=bool)
-    return _in_model_order(match, prescribed, np.asarray(message.input), len(joints.joints))
+    return _in_model_order(match, prescribed, np.asarray(message.input))
 
 
 def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> HybridCommand:
@@ -55,7 +55,7 @@ def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> H
         raise MessageError(
             COMMANDS, f"joint {name!r} has both or neither of acceleration and effort; expected one, and the other NaN"
         )
-    return _in_model_order(match, prescribed, np.where(prescribed, accelerations, efforts), len(joints.joints))
+    return _in_model_order(match, prescribed, np.where(prescribed, accelerations, efforts))
 
 
 def _check_size(field: str, size: int, match: JointMatch) -> None:
@@ -63,16 +63,12 @@ def _check_size(field: str, size: int, match: JointMatch) -> None:
         raise MessageError(COMMANDS, f"{field} has {size} entries for {match.size} joints")
 
 
-def _in_model_order(match: JointMatch, prescribed: NDArray[np.bool_], values: Array, n: int) -> HybridCommand:
+def _in_model_order(match: JointMatch, prescribed: NDArray[np.bool_], values: Array) -> HybridCommand:
     if match.duplicated:
         raise MessageError(COMMANDS, match.problem)
     if not all_finite(values):
         raise MessageError(COMMANDS, "values that are not finite numbers")
-    named = match.indices >= 0
-    all_prescribed, all_values = np.zeros(n, dtype=bool), np.zeros(n)
-    all_prescribed[named] = prescribed[match.indices[named]]
-    all_values[named] = values[match.indices[named]]
-    return HybridCommand(named, all_prescribed, all_values)
+    return HybridCommand(match.indices >= 0, match.spread(prescribed), match.spread(values))
 
 
 # Commands to a simulated robot from messages: effort, acceleration or position, joint by joint.

@@ -54,11 +54,10 @@ class InputNode(Protocol):
     """Interface of a node for topics about its robot's base: its robot while it answers, and its clock."""
 
     settings: Mapping[str, Any]
-    stream: Any
     core: Any
     answering: Any
     inputs: RobotInputs | None
-    listen: Callable[..., Any]
+    take_in: Callable[..., Any]
     link_of: Callable[[str], str]
     ros_time: Callable[[], int]
     get_publishers_info_by_topic: Callable[[str], Sequence[Any]]
@@ -262,7 +261,7 @@ class RobotInputs:
     def carry(self, message: JointTrajectory, now: int) -> None:
         """Take in accelerations of the joints that carry, by name, at a time [ns]; raises MessageError."""
         match = self._carrying.match(message.joint_names)
-        rates = read_rates(first_point(message).accelerations, match, self._carriers, "accelerations")
+        rates = read_rates(first_point(message).accelerations, match, "accelerations")
         check_rates(rates, "desired accelerations", "an acceleration of a joint that carries the robot")
         self._told.put(rates, now)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from builtin_interfaces.msg import Time
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from ...core.errors import RequestError
@@ -156,6 +158,25 @@ class AnsweringNode(ManagedNode, ABC, Generic[Core]):
         core = self.core
         assert core is not None
         self.publish(core, core.answer(self._read(message, time, now, age)), stamp)
+
+    def take_in(
+        self,
+        type_: type,
+        topic: str,
+        take: Callable[[Core, Any, Any], None],
+        profile: QoSProfile = qos.SETPOINT_INPUT,
+    ) -> Subscription:
+        """Subscribe to messages besides states, for ``take(core, inputs, message)`` while the node is active.
+
+        What is wrong with one is counted.
+        """
+
+        def receive(message: Any) -> None:
+            core = self.answering
+            if core is not None:
+                self.stream.accept(lambda: take(core, self.inputs, message))
+
+        return self.listen(type_, topic, receive, profile)
 
     def _read(self, message: JointState, time: int, now: int, age: float) -> Any:
         """Return the state in a message; raises MessageError where it holds none."""

@@ -144,7 +144,7 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
     def __init__(self, name: str, parameters: type[NodeParameters], **kwargs: Any) -> None:
         super().__init__(name, parameters, **kwargs)
         self._payload = HeldPayload(self)
-        self.listen(WrenchStamped, "~/external_wrench", self._on_wrench, qos.EVENT_INPUT)
+        self.take_in(WrenchStamped, "~/external_wrench", self._take_wrench, qos.EVENT_INPUT)
         self._imu, self._base = ImuInput(self), BaseInput(self)
 
     # For subclasses to fill in.
@@ -294,13 +294,9 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         self.core.update_base(state)
         return state
 
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        inputs = self.inputs
-        if inputs is not None and self.answering is not None:
-            wrench = wrench_to_array(message.wrench)
-            self.stream.accept(
-                lambda: inputs.wrenches.put(self.link_of(message.header.frame_id), wrench, self.ros_time())
-            )
+    def _take_wrench(self, _: Core, inputs: RobotInputs, message: WrenchStamped) -> None:
+        link = self.link_of(message.header.frame_id)
+        inputs.wrenches.put(link, wrench_to_array(message.wrench), self.ros_time())
 
     # Diagnostics.
 

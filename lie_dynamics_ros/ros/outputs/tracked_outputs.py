@@ -29,8 +29,6 @@ from .diagnostics import Report
 from .output import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...lie_dynamics.stewart.geometry.any_platform import Platform
 
 
@@ -253,7 +251,7 @@ TRAVEL_ACCURACY = 1e-4
 """Accuracy of the ends of travel in mechanisms [m, rad]."""
 CLOSER_LOOKS = 3
 """Closer looks: right to 0.04 mm and 0.1 mrad."""
-Way = Callable[["Sequence[str]"], TravelLeft]
+Way = Callable[[Sequence[str]], TravelLeft]
 """Returns the travel left on axes."""
 
 

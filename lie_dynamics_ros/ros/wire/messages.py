@@ -92,8 +92,8 @@ def first_point(message: JointTrajectory) -> JointTrajectoryPoint:
     return message.points[0]
 
 
-def read_rates(values: Sequence[float], match: JointMatch, joints: int, what: str) -> Array:
-    """Read desired accelerations or velocities, as `what` says, into a new array in model order, shape (joints,).
+def read_rates(values: Sequence[float], match: JointMatch, what: str) -> Array:
+    """Read desired accelerations or velocities, as `what` says, into a new array in model order, shape (n,).
 
     Joints that the message does not name get zero.
 
@@ -109,10 +109,7 @@ def read_rates(values: Sequence[float], match: JointMatch, joints: int, what: st
     given = np.asarray(values)
     if not all_finite(given):
         raise MessageError("desired accelerations", f"{what} that are not finite numbers")
-    found = np.zeros(joints)
-    named = match.indices >= 0
-    found[named] = given[match.indices[named]]
-    return found
+    return match.spread(given)
 
 
 def read_imu(message: Imu) -> tuple[Array | None, Array | None]:

@@ -1,5 +1,6 @@
 """What a node takes of messages that tell how its base moves, and what it says of those that it refuses."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,13 +30,12 @@ def odometry():
 def tell(odometry, monkeypatch):
     """Sends odometry, whose message needs no package here, to a node with frames of its own."""
     monkeypatch.setattr(base_input, "OdometryMessage", SimpleNamespace)
-    heard = {}
+    heard, inputs = {}, SimpleNamespace(odometry=odometry)
     base_input.BaseInput(
         SimpleNamespace(
             settings={"base_motion": "odometry", "carrying_joints": "locked"}, answering=True, ros_time=lambda: 10**9,
-            inputs=SimpleNamespace(odometry=odometry), link_of=lambda frame: link_of(frame, "left/"),
-            stream=SimpleNamespace(accept=lambda take: take()),
-            listen=lambda _, topic, take, *__: heard.setdefault(topic, take),
+            inputs=inputs, link_of=lambda frame: link_of(frame, "left/"),
+            take_in=lambda _, topic, take, *__: heard.setdefault(topic, partial(take, None, inputs)),
         )
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ def node():
     model = Model.from_urdf(arms.OWN)
     core = cores.make_core(model)
     return SimpleNamespace(
-        settings={"gravity_source": "imu", "imu_timeout": 0.5}, core=core, answering=core, listen=lambda *_: None,
+        settings={"gravity_source": "imu", "imu_timeout": 0.5}, core=core, answering=core, take_in=lambda *_: None,
         inputs=SimpleNamespace(gravity=GravitySensor(model)), ros_time=lambda: 10**9,
     )  # fmt: skip
 

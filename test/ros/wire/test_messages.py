@@ -108,13 +108,13 @@ def test_a_message_is_not_kept():
 
 def test_reads_accelerations_of_some_joints():
     match = JointMapping(JOINTS).match(["c", "x", "a"])
-    assert read_rates([3.0, 9.0, 1.0], match, 3, "accelerations").tolist() == [1.0, 0.0, 3.0]
+    assert read_rates([3.0, 9.0, 1.0], match, "accelerations").tolist() == [1.0, 0.0, 3.0]
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0, math.nan], [math.inf] * 3])
 def test_refuses_unusable_accelerations(values):
     with pytest.raises(MessageError):
-        read_rates(values, JointMapping(JOINTS).match(list(JOINTS)), 3, "accelerations")
+        read_rates(values, JointMapping(JOINTS).match(list(JOINTS)), "accelerations")
 
 
 def test_all_finite():
