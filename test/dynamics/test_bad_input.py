@@ -200,36 +200,3 @@ def test_a_robot_without_coordinates_has_empty_results(kind):
     assert inverse_dynamics(model, none, none, none).shape == (0,)
     assert forward_dynamics(model, none, none, none).shape == (0,)
     assert [x.shape for x in hybrid_dynamics(model, none, none, none, none, mask)] == [(0,), (0,)]
-
-
-class Table:
-    """What a DataFrame is to numpy: values, and columns with names."""
-
-    def __init__(self, values, columns):
-        self.values, self.columns = np.asarray(values), columns
-
-    def __array__(self, dtype=None, copy=None):
-        return self.values.astype(dtype or self.values.dtype)
-
-
-def test_columns_with_names_are_taken_by_name_and_refused_without_a_joint():
-    from lie_dynamics_ros.lie_dynamics import ModelBuilder, SpatialInertia, inverse_dynamics, joint_types
-
-    builder, place = ModelBuilder(), np.eye(4)
-    place[0, 3] = 0.3
-    for k, name in enumerate("abc"):
-        body = SpatialInertia(1.0 + k, [0.1, 0.0, 0.05 * k], 0.01 * np.eye(3))
-        builder.add(name, "abc"[k - 1] if k else None, joint_types.revolute([0, 1, 0]), place, body)
-    model = builder.build("named")
-    q, qd, qdd = np.random.default_rng(1).normal(size=(3, 4, model.nv))
-    expected, names, order = inverse_dynamics(model, q, qd, qdd), list(model.joint_names), [2, 0, 1]
-    for k in range(3):
-        arrays = [q, qd, qdd]
-        arrays[k] = Table(arrays[k][:, order], [names[j] for j in order])
-        np.testing.assert_array_equal(inverse_dynamics(model, *arrays), expected)
-        for labels in (["x", *names[1:]], [names[0], *names[:2]]):
-            arrays[k] = Table(np.zeros((4, 3)), labels)
-            with pytest.raises(InputError, match="a column for each of the joints"):
-                inverse_dynamics(model, *arrays)
-        arrays[k] = Table([q, qd, qdd][k], range(3))
-        np.testing.assert_array_equal(inverse_dynamics(model, *arrays), expected)

@@ -12,6 +12,7 @@ from lie_dynamics_ros.lie_dynamics import (
     ModelBuilder,
     Parameter,
     SpatialInertia,
+    inverse_dynamics,
     joint_types,
 )
 from lie_dynamics_ros.lie_dynamics.simulation import JointPhysics
@@ -90,3 +91,16 @@ def test_names_that_lack_a_joint_are_refused(case):
     given[key] = Table(given[key], ["a", "x", "c"])
     with pytest.raises(InputError, match="a column for each of the joints"):
         function(**given)
+
+
+def test_names_in_any_order_are_taken_by_name_and_numbers_as_they_come():
+    names, order = list(MODEL.joint_names), [2, 0, 1]
+    states = np.random.default_rng(1).normal(size=(3, 4, MODEL.nv))
+    expected = inverse_dynamics(MODEL, *states)
+    for k in range(3):
+        for table in (Table(states[k][:, order], [names[j] for j in order]), Table(states[k], range(3))):
+            given = [table if j == k else states[j] for j in range(3)]
+            np.testing.assert_array_equal(inverse_dynamics(MODEL, *given), expected)
+        given[k] = Table(states[k], [names[0], *names[:2]])
+        with pytest.raises(InputError, match="a column for each of the joints"):
+            inverse_dynamics(MODEL, *given)

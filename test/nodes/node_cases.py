@@ -210,48 +210,27 @@ def _true_pose() -> np.ndarray:
     return np.array([*as_numbers(TRUE), *(1e-10 * inverse @ inverse.T).ravel()])
 
 
+def _holding(module: str, noise: Callable[..., Any] = _arm_noise, **parameters: Any) -> Case:
+    """A node whose efforts hold up the arm."""
+    return Case(
+        module=module,
+        parameters={"robot_description": ARM, **AT_REST, **parameters},
+        answer=JointState,
+        topic="joint_efforts",
+        names=ARM_JOINTS,
+        position=ARM_POSITION,
+        numbers=lambda answer: answer.effort,
+        expected=lambda: oracle(ARM, ARM_POSITION),
+        noise=noise,
+    )
+
+
 CASES = (
-    Case(
-        module="closed_loop",
-        parameters={"robot_description": ARM, **AT_REST},  # without loops it is a tree
-        answer=JointState,
-        topic="joint_efforts",
-        names=ARM_JOINTS,
-        position=ARM_POSITION,
-        numbers=lambda answer: answer.effort,
-        expected=lambda: oracle(ARM, ARM_POSITION),
-        noise=_hybrid_noise,
-    ),
-    Case(
-        module="inverse_dynamics",
-        parameters={"robot_description": ARM, **AT_REST},
-        answer=JointState,
-        topic="joint_efforts",
-        names=ARM_JOINTS,
-        position=ARM_POSITION,
-        numbers=lambda answer: answer.effort,
-        expected=lambda: oracle(ARM, ARM_POSITION),
-        noise=_arm_noise,
-    ),
-    Case(
-        module="computed_torque",
-        # Without a spring and stops, a robot at rest is told what holds it up, wherever it was before.
-        parameters={
-            "robot_description": ARM,
-            **AT_REST,
-            "kp": [0.0],
-            "kd": [0.0],
-            "error_limit": 0.0,
-            "velocity_tolerance": 100.0,
-            "blend_time": 0.0,
-        },
-        answer=JointState,
-        topic="joint_efforts",
-        names=ARM_JOINTS,
-        position=ARM_POSITION,
-        numbers=lambda answer: answer.effort,
-        expected=lambda: oracle(ARM, ARM_POSITION),
-        noise=_arm_noise,
+    _holding("closed_loop", _hybrid_noise),  # without loops it is a tree
+    _holding("inverse_dynamics"),
+    # Without a spring and stops, a robot at rest is told what holds it up, wherever it was before.
+    _holding(
+        "computed_torque", kp=[0.0], kd=[0.0], error_limit=0.0, velocity_tolerance=100.0, blend_time=0.0
     ),
     Case(
         module="contact",
