@@ -156,7 +156,7 @@ def test_advice_of_a_longer_duration_is_right():
     model = cart()
     limits = replace(model.limits, effort=np.array([2.0]))
     with pytest.raises(OptimalMotionError, match=r"a duration of 3 s was found to keep them"):
-        torque_optimal_motion(model, [0.0], [1.5], 2.0, limits=limits, max_modes=16)
+        torque_optimal_motion(model, [0.0], [1.5], 2.0, limits=limits, max_modes=8)
     path = torque_optimal_motion(model, [0.0], [1.5], 3.0, limits=limits, max_modes=16, tolerance=1e-3)
     assert path.excess < 1e-6
     lift = ModelBuilder().add("lift", joint=joint_types.prismatic([0, 0, 1]), inertia=POINT).build()
