@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lie_dynamics.arrays import Array, Mask
-from ..lie_dynamics.control.hermite import hermite
+from ..lie_dynamics.control.trajectory import hermite
 
 OFF, HOLDING, FOLLOWING, STOPPING, STOPPED = "off", "holding", "following", "stopping", "stopped"
 YIELDING = "yielding"

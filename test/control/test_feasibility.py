@@ -18,7 +18,7 @@ from lie_dynamics_ros.lie_dynamics.control.feasibility import (
     plot_feasibility,
     retime,
 )
-from lie_dynamics_ros.lie_dynamics.control.feasibility.extremes import largest, largest_against
+from lie_dynamics_ros.lie_dynamics.control.feasibility.joint_path import largest, largest_against
 
 
 def weak(part):

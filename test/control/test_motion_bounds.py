@@ -7,7 +7,7 @@ from support import arms
 
 from lie_dynamics_ros.lie_dynamics import mass_matrix
 from lie_dynamics_ros.lie_dynamics.control.kernels.nearest import nearest_within
-from lie_dynamics_ros.lie_dynamics.control.motion_bounds import BACK, MotionBounds
+from lie_dynamics_ros.lie_dynamics.control.limits import BACK, MotionBounds
 
 
 def test_the_nearest_acceleration_is_that_of_bounded_least_squares(rng):

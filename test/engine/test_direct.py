@@ -33,7 +33,7 @@ from lie_dynamics_ros.lie_dynamics import (
     mass_matrix,
     torque_regressor,
 )
-from lie_dynamics_ros.lie_dynamics.control.slotine_li import slotine_li_regressor
+from lie_dynamics_ros.lie_dynamics.control.passivity import slotine_li_regressor
 from lie_dynamics_ros.lie_dynamics.dynamics.inputs import NO_WRENCH
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as gravity_kernels
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as kernels

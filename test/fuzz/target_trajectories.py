@@ -30,7 +30,7 @@ from lie_dynamics_ros.nodes.computed_torque.options import (
     ComputedTorqueOptions,
 )
 from lie_dynamics_ros.nodes.computed_torque.trajectories.goals import Goal, Tolerance, read_bounds
-from lie_dynamics_ros.nodes.computed_torque.trajectories.moving_end import ALLOWED
+from lie_dynamics_ros.nodes.computed_torque.trajectories.judging import ALLOWED
 from lie_dynamics_ros.ros.inputs.commands import read_joint_trajectory
 
 from .target import DefectError, Target

@@ -10,7 +10,7 @@ from support.cores import options
 
 from lie_dynamics_ros.lie_dynamics import frame_pose, jacobian
 from lie_dynamics_ros.lie_dynamics.lie import so3
-from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 POSES = {
     "panda_arm": [0.3, -0.5, 0.2, -1.9, 0.1, 1.6, 0.5],

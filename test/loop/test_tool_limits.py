@@ -8,7 +8,7 @@ from support.cores import make_core
 
 from lie_dynamics_ros.lie_dynamics import JointFriction, frame_pose, jacobian
 from lie_dynamics_ros.lie_dynamics.lie import so3
-from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 HOME = np.array([0.3, -0.5, 0.2, -1.9, 0.1, 1.6, 0.5])
 STRETCHED = np.array([0.3, 0.4, 0.2, -0.1, 0.1, 1.9, 0.5])

@@ -9,7 +9,7 @@ from support.cores import make_core
 
 from lie_dynamics_ros.lie_dynamics import frame_pose, jacobian
 from lie_dynamics_ros.lie_dynamics.lie import so3
-from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 POSES = {
     "ur5": [0.3, -1.2, 1.4, -1.5, -1.3, 0.2],

@@ -3,23 +3,18 @@
 from . import feasibility
 from .adaptive import AdaptiveController
 from .computed_torque import ComputedTorquePID, computed_torque, feedforward_pd, gravity_compensation
-from .effort_history import EffortHistory
-from .effort_limits import LimitedEffort, limit_effort
+from .effort_delay import EffortHistory
+from .limits import LimitedEffort, SoftLimits, limit_effort
 from .momentum_observer import MomentumObserver
-from .passivity import SlidingReference, passivity_based, sliding_reference, slotine_li_force
-from .sampling.damping import limited_damping, limited_damping_matrix
-from .sampling.loop_limits import is_robust, largest_damping, largest_period
+from .passivity import SlidingReference, passivity_based, sliding_reference, slotine_li_force, slotine_li_regressor
+from .sampling.loop_limits import is_robust, largest_damping, largest_period, limited_damping, limited_damping_matrix
 from .sampling.sample_times import SampleTimes
 from .sampling.sampled_loop import damper_limit, sampled_loop, spectral_radius
-from .slotine_li import slotine_li_regressor
-from .soft_limits import SoftLimits
-from .stop_plan import StopPlan
-from .task_space.impedance import ImpedanceTorque, impedance
-from .task_space.operational_space import operational_space, posture_torque
+from .task_space.operational_space import ImpedanceTorque, impedance, operational_space, posture_torque
 from .task_space.pose_reference import PoseReference
 from .task_space.task_state import TaskTorque
 from .tracking_error import TrackingError, gradient, position_rate, tracking_error
-from .trajectory import Trajectory, TrajectoryPoint
+from .trajectory import StopPlan, Trajectory, TrajectoryPoint
 from .velocity_filter import Sampling, VelocityFilter, velocity_delay, velocity_noise, velocity_pole
 
 __all__ = [

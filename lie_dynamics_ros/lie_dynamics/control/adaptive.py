@@ -15,8 +15,7 @@ from ..model.arguments import require_model
 from ..model.model import Model
 from .inertia_set import STEEPEST, InertiaSet
 from .momentum_prediction import MomentumPrediction
-from .passivity import SlidingReference, armature, sliding_reference
-from .slotine_li import slotine_li_regressor
+from .passivity import SlidingReference, armature, sliding_reference, slotine_li_regressor
 from .tracking_error import gains
 
 SMOOTH = 0.03

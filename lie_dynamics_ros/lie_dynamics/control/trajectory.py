@@ -14,7 +14,6 @@ from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..shown import Plotted, shown, table, value_text
-from .hermite import hermite, powers
 
 
 @shown
@@ -142,3 +141,91 @@ def _right_jacobian_and_rate(u: Array, du: Array) -> tuple[Array, Array]:
     step = 1e-30
     J = se3.right_jacobian(u + 1j * step * du)
     return np.asarray(J.real), np.asarray(J.imag / step)
+
+
+def hermite(
+    duration: float | Array,
+    end: Array,
+    v0: Array | None = None,
+    v1: Array | None = None,
+    a0: Array | None = None,
+    a1: Array | None = None,
+) -> Array:
+    """Return the coefficients (6, ..., n), of rising powers of time, of polynomials from zero to `end`.
+
+    Linear without velocities, cubic with velocities `v0`, `v1` at the ends, quintic with accelerations `a0`, `a1` too.
+    `duration` [s] is above zero, one for all or (..., 1); all others (..., n).
+    """
+    h, c = duration, np.zeros((6, *end.shape))
+    if v0 is None or v1 is None:
+        c[1] = end / h
+        return c
+    c[1] = v0
+    if a0 is None or a1 is None:
+        c[2] = (3.0 * end / h - 2.0 * v0 - v1) / h
+        c[3] = (-2.0 * end / h + v0 + v1) / h**2
+        return c
+    c[2] = 0.5 * a0
+    rest, slope, bend = end - h * (v0 + h * c[2]), v1 - v0 - h * a0, a1 - a0
+    c[3] = (10.0 * rest / h - 4.0 * slope + 0.5 * h * bend) / h**2
+    c[4] = (-15.0 * rest / h + 7.0 * slope - h * bend) / h**3
+    c[5] = (6.0 * rest / h - 3.0 * slope + 0.5 * h * bend) / h**4
+    return c
+
+
+def powers(t: float) -> Array:
+    """Return the matrix (3, 6) that takes coefficients to value, rate and acceleration at the time `t` [s]."""
+    return np.array(
+        [
+            [1.0, t, t**2, t**3, t**4, t**5],
+            [0.0, 1.0, 2.0 * t, 3.0 * t**2, 4.0 * t**3, 5.0 * t**4],
+            [0.0, 0.0, 2.0, 6.0 * t, 12.0 * t**2, 20.0 * t**3],
+        ]
+    )
+
+
+class StopPlan:
+    """Velocities that die away, (qd0 + c t) exp(-l t) with c = qdd0 + l qd0, so that each joint stops before its limit.
+
+    Accelerations begin at qdd0 and never step: what is elastic is not struck.
+
+    Parameters
+    ----------
+    position, velocity : ndarray, shape (n,)
+        Where it begins [rad, m and per s].
+    rate, fastest : float
+        l [1/s]: usually `rate`; up to `fastest` where a joint would pass its limit.
+    lower, upper : ndarray, shape (n,)
+        Limits of positions.
+    acceleration : ndarray, shape (n,), optional
+        qdd0 [rad/s^2, m/s^2], zero by default; as far as it brakes, by l qd0 at most, so that no joint turns round.
+    """
+
+    def __init__(
+        self,
+        position: Array,
+        velocity: Array,
+        rate: float,
+        fastest: float,
+        lower: Array,
+        upper: Array,
+        acceleration: Array | None = None,
+    ) -> None:
+        room = np.where(velocity > 0.0, upper - position, position - lower)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed = np.where(room > 0.0, 2.0 * np.abs(velocity) / room, np.where(velocity == 0.0, 0.0, np.inf))
+        self.rates = np.clip(np.nan_to_num(needed, nan=rate, posinf=fastest), rate, max(rate, fastest))
+        self._position, self._velocity = position.copy(), velocity.copy()
+        steady = self.rates * velocity
+        if acceleration is None:
+            self._slope = steady
+        else:
+            self._slope = steady + np.clip(acceleration, np.minimum(-steady, 0.0), np.maximum(-steady, 0.0))
+        self._end = self._position + (self._velocity + self._slope / self.rates) / self.rates
+
+    def at(self, time: float) -> tuple[Array, Array, Array]:
+        """Return position, velocity and acceleration, `time` [s] after it began."""
+        fading = np.exp(-self.rates * time)
+        slope = self._slope * fading
+        velocity = self._velocity * fading + slope * time
+        return self._end - (velocity + slope / self.rates) / self.rates, velocity, slope - self.rates * velocity

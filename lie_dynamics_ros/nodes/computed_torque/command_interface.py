@@ -6,8 +6,8 @@ from ...core.commands import HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING, J
 from ...core.errors import COMMANDS, TRAJECTORIES, MessageError
 from ...lie_dynamics.arrays import Array
 from .control_loop import LOST, ControlLoop
-from .tool.tool_options import TOOL_MODES
 from .tool_control import TARGETS
+from .tool_options import TOOL_MODES
 from .trajectories.goals import SUCCESSFUL, Goal
 from .trajectories.judging import Prepared
 from .trajectories.trajectory_piece import Desired

@@ -12,14 +12,13 @@ from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import inverse_dynamics
-from .answer import ControllerAnswer
 from .efforts import ExertedEffort
-from .laws import LawEffort
+from .laws import ControllerAnswer, LawEffort
 from .loop_timing import LONGEST_ELAPSED
 from .parts import PATH_MODES, ControllerParts
 from .review import AnswerReview
 from .stopping import AT_REST
-from .tool.tool_options import TOOL_MODES
+from .tool_options import TOOL_MODES
 from .trajectories.trajectory_piece import Desired, Halt
 from .trajectories.trajectory_player import TrajectoryPlayer
 

@@ -21,9 +21,9 @@ from ...core.robot_state import RobotState
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
-from .answer import ControllerAnswer
 from .command_interface import CommandInterface
 from .control_loop import ControlLoop
+from .laws import ControllerAnswer
 from .motor_states import MotorStates
 from .options import ComputedTorqueOptions
 from .parts import RobotFacts, make_parts

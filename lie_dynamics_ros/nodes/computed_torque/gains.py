@@ -20,8 +20,7 @@ from ...lie_dynamics.control import (
     velocity_pole,
 )
 from ...lie_dynamics.control.robots import Robot, mass_matrix
-from .tool.tool_gains import ToolGains, make_tool_gains
-from .tool.tool_options import ToolOptions
+from .tool_options import ToolGains, ToolOptions, make_tool_gains
 
 USUAL_PERIOD = 0.004
 """Taken for the period until it is measured, where none is declared [s]."""

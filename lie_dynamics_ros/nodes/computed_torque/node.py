@@ -36,19 +36,17 @@ from ...ros.outputs.output import (
 )
 from ...ros.wire import qos
 from ...ros.wire.messages import nanoseconds, pose_to_matrix, twist_to_array
-from .answer import ControllerAnswer
 from .controller import ControllerParameters, build_closed, has_loops
 from .core import ComputedTorqueCore
-from .diagnosis import describe_control, describe_loop, rotors_not_given
+from .laws import ControllerAnswer
 from .options import ComputedTorqueOptions
-from .outputs import InertiaOutput, ToolOutputs
+from .outputs import InertiaOutput, ToolOutputs, describe_control, describe_loop, rotors_not_given
 from .report import ControllerReport, Setpoint, make_report, make_setpoint
 from .requests.action import NAME, TrajectoryAction
-from .requests.check_service import CHECK, CheckService
-from .requests.plan_service import PLAN, PlanService
+from .requests.services import CHECK, PLAN, CheckService, PlanService
 from .requests.standard_interfaces import StandardInterfaces
 from .requests.trajectory_input import TrajectoryInput
-from .tool.tool_options import TOOL_MODES
+from .tool_options import TOOL_MODES
 
 SETPOINTS = {"efforts": None, "joint_state": StateSetpoints, "joint_trajectory_point": PointSetpoints}
 

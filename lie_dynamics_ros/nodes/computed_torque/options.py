@@ -10,7 +10,7 @@ from ...core.parameters import parameter, per_joint
 from ...core.robot_options import EffortParameters, RobotOptions, StateAge
 from ...lie_dynamics import Model
 from ...lie_dynamics.control import is_robust, largest_period
-from .tool.tool_options import TOOL_MODES, ToolOptions
+from .tool_options import TOOL_MODES, ToolOptions
 from .trajectories.judging import JUDGEMENTS
 
 CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", *TOOL_MODES)

@@ -20,26 +20,23 @@ from ...lie_dynamics.control import ComputedTorquePID, SoftLimits
 from ...lie_dynamics.control.feasibility import MotionLimits
 from ...lie_dynamics.control.kernels.signals import LARGEST, within
 from ...lie_dynamics.control.robots import Robot, gravity_force
-from .answer import ControllerAnswer
 from .drive_estimate import DriveEstimate
 from .efforts import EffortLimiter
 from .gains import FLOOR, LoopReport, examine, lowered
 from .guard import Guard
-from .laws import Laws
+from .laws import ControllerAnswer, Laws
 from .learning import UNLIMITED, least_weight, make_learner
 from .loop_timing import LoopTiming
 from .motor_states import MotorStates
 from .options import CONTROL_MODES, MOTOR_MODES, ComputedTorqueOptions
 from .oscillation_watch import OscillationWatch
 from .stopping import RESTING, Stop, StopMotion
-from .tool.tool_options import TOOL_MODES
 from .tool_control import ToolControl
+from .tool_options import TOOL_MODES
 from .trajectories.goals import Goals
 from .trajectories.judging import TrajectoryValidator
-from .trajectories.past_path import PastPath
-from .trajectories.path_clock import PathClock
 from .trajectories.trajectory_piece import Desired
-from .trajectories.trajectory_player import TrajectoryPlayer
+from .trajectories.trajectory_player import PastPath, PathClock, TrajectoryPlayer
 
 JUMP = 0.02
 """By what part gravity may change from one measurement to the next before efforts are blended."""

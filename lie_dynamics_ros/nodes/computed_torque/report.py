@@ -12,8 +12,8 @@ from ...core.errors import MessageError
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control.robots import inverse_dynamics
-from .answer import ControllerAnswer
 from .core import ComputedTorqueCore
+from .laws import ControllerAnswer
 
 
 class Setpoint(NamedTuple):

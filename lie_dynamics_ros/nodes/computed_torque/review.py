@@ -11,8 +11,7 @@ from ...lie_dynamics.control import EffortHistory
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import inverse_dynamics
 from ...lie_dynamics.control.velocity_filter import velocity_noise
-from .answer import ControllerAnswer
-from .laws import LEARNING_MODES
+from .laws import LEARNING_MODES, ControllerAnswer
 from .loop_timing import LONGEST_ELAPSED
 from .oscillation_watch import LEAST_FACTOR
 from .parts import ControllerParts

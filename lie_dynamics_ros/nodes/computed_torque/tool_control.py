@@ -22,14 +22,13 @@ from ...lie_dynamics import (
 )
 from ...lie_dynamics.arrays import Array, all_finite
 from ...lie_dynamics.control import PoseReference, SoftLimits, TaskTorque, impedance, operational_space
-from ...lie_dynamics.control.motion_bounds import MotionBounds
-from ...lie_dynamics.control.task_space.impedance import ImpedanceTorque
-from ...lie_dynamics.control.task_space.operational_space import stiffened
+from ...lie_dynamics.control.limits import MotionBounds
+from ...lie_dynamics.control.task_space.operational_space import ImpedanceTorque, stiffened
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.texts import quoted
 from .gains import Gains
 from .laws import LawEffort
-from .tool.tool_options import AXES, TOOL_MODES, ToolOptions
+from .tool_options import AXES, TOOL_MODES, ToolOptions
 from .unexplained import UnexplainedAcceleration
 
 TARGETS = "targets"

@@ -22,7 +22,7 @@ from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.efforts import EffortLimiter
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 from lie_dynamics_ros.nodes.computed_torque.report import make_report
-from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 ALIGNED = np.array([0.3, 0.0, -0.4, -1.5, 0.2, 1.8, 0.5])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lie_dynamics_ros import Controller
-from lie_dynamics_ros.nodes.computed_torque.diagnosis import describe_loop, rotors_not_given
+from lie_dynamics_ros.nodes.computed_torque.outputs import describe_loop, rotors_not_given
 from lie_dynamics_ros.ros.outputs.diagnostics import Report
 
 MASS, LENGTH = 2.0, 0.3

@@ -15,7 +15,7 @@ from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.nodes.computed_torque import review
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
-from lie_dynamics_ros.nodes.computed_torque.trajectories.path_clock import PathClock
+from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import PathClock
 
 
 def swing_errors(delay, **parameters):

@@ -8,7 +8,7 @@ from support.cores import make_core, options
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import Model, frame_pose, gravity_force
-from lie_dynamics_ros.nodes.computed_torque.tool.tool_options import TOOL_MODES
+from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 S, H = 10**9, 4 * 10**6
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.1, 1.6, 0.5])

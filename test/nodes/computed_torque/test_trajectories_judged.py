@@ -5,7 +5,7 @@ import pytest
 from core_loop import MIDDLE, ZERO, Loop, S, panda
 
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.lie_dynamics.control.feasibility import extremes
+from lie_dynamics_ros.lie_dynamics.control.feasibility.joint_path import largest as largest_of
 from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_piece import Desired
 
 SPEED = panda().limits.velocity
@@ -46,9 +46,9 @@ def test_trajectories_are_judged_all_along_before_they_are_taken(points, reason)
 def test_the_largest_value_of_a_polynomial_with_a_tiny_leading_coefficient(share):
     """Of s (1 - s) and so on at 1/2; what is below round-off must not overflow in the roots."""
     for c, largest in (([0.0, 4.0, -4.0, 0.0, share], 1.0), ([1.0, -1.0, 0.0, share], 1.0), ([1e-300, share], 1e-300)):
-        assert extremes.largest(np.array(c)) == pytest.approx(max(largest, c[0] + c[-1] * (len(c) == 2)))
-    assert extremes.largest(np.array([0.0, np.inf])) == np.inf
-    assert extremes.largest(np.zeros(4)) == 0.0
+        assert largest_of(np.array(c)) == pytest.approx(max(largest, c[0] + c[-1] * (len(c) == 2)))
+    assert largest_of(np.array([0.0, np.inf])) == np.inf
+    assert largest_of(np.zeros(4)) == 0.0
 
 
 def test_accelerations_between_points_count_where_there_is_a_limit():

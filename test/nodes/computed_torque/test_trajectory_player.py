@@ -6,9 +6,8 @@ from scipy.interpolate import CubicHermiteSpline
 
 from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.errors import MessageError
-from lie_dynamics_ros.nodes.computed_torque.trajectories.path_clock import PathClock
 from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_piece import Halt
-from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import TrajectoryPlayer
+from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import PathClock, TrajectoryPlayer
 
 S = 1_000_000_000
 

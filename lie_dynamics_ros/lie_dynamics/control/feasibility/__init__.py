@@ -13,8 +13,8 @@ from .judgement import (
     first_effort,
     first_excess,
     first_opening,
+    plot_feasibility,
 )
-from .plots import plot_feasibility
 from .retiming import Retimed, RetimingError, retime
 
 __all__ = [

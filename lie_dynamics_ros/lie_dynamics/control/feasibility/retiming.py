@@ -12,9 +12,8 @@ from ...errors import LieDynamicsError
 from ...lie._arrays import number_of
 from ...model.model import Model
 from ...motion import LARGEST, Rows, TimeLaw
-from ..hermite import hermite
 from ..robots import Robot, inverse_dynamics
-from ..trajectory import Trajectory
+from ..trajectory import Trajectory, hermite
 from .joint_path import JointPath, Motion
 from .judgement import MotionLimits, efforts_of, first_effort, first_excess, read_path
 

@@ -11,7 +11,54 @@ import math
 from ...engine.compile import inline, kernel, outline
 from ...engine.symmetric import eigen, factorize, solve_factorized
 from ...model.layout import BAD_SHAPE, NOT_FINITE, OK
-from .six import add, along, multiply, spread
+
+
+@outline
+def along(values, turn, out):
+    """Write the matrix of numbers along and about axes: the rows of `turn`, as the frame sees them."""
+    for i in range(6):
+        for j in range(6):
+            out[i, j] = 0.0
+    for part in range(0, 6, 3):
+        for i in range(3):
+            for j in range(3):
+                x = 0.0
+                for k in range(3):
+                    x += turn[k, i] * values[part + k] * turn[k, j]
+                out[part + i, part + j] = x
+
+
+@outline
+def multiply(a, b, out):
+    """Write a b."""
+    for i in range(6):
+        for j in range(6):
+            x = 0.0
+            for k in range(6):
+                x += a[i, k] * b[k, j]
+            out[i, j] = x
+
+
+@outline
+def spread(a, values, out):
+    """Write a diag(values) a^T, exactly symmetric."""
+    for i in range(6):
+        for j in range(i + 1):
+            x = 0.0
+            for k in range(6):
+                x += a[i, k] * values[k] * a[j, k]
+            out[i, j] = out[j, i] = x
+
+
+@outline
+def add(factor, a, x, out):
+    """Add factor a x to `out`."""
+    for i in range(out.shape[0]):
+        y = 0.0
+        for k in range(6):
+            y += a[i, k] * x[k]
+        out[i] += factor * y
+
 
 SINGULAR_MASS, BAD_NUMBER = 100, 101
 """Statuses: the mass matrix has no factor; a gain or a speed is none."""

@@ -24,8 +24,8 @@ from ....ros.wire import qos
 from ....ros.wire.compatibility import begin_goal, finish_goal
 from ....ros.wire.goal_requests import GoalServer, forget_points
 from ....ros.wire.messages import nanoseconds
-from ..answer import ControllerAnswer
 from ..core import ComputedTorqueCore
+from ..laws import ControllerAnswer
 from ..trajectories.goals import (
     INVALID_GOAL,
     INVALID_JOINTS,

@@ -16,8 +16,8 @@ from ....lie_dynamics.arrays import Array
 from ....ros.node.answering_node import AnsweringNode
 from ....ros.outputs.output import Output
 from ....ros.wire.messages import nanoseconds
-from ..answer import ControllerAnswer
 from ..core import ComputedTorqueCore
+from ..laws import ControllerAnswer
 
 
 class StandardInterfaces:

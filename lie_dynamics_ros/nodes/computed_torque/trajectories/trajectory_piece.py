@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ....core.commands import JointPoints
 from ....lie_dynamics.arrays import Array
 from ....lie_dynamics.control.feasibility import JointPath, Motion
-from ....lie_dynamics.control.hermite import hermite, powers
 from ....lie_dynamics.control.kernels.polynomials import write_motion
+from ....lie_dynamics.control.trajectory import hermite, powers
 
 SAME = 1e-9
 """Difference of motions below which one is as the other [SI units]."""

@@ -1,1 +1,0 @@
-"""Parameters and gains of the control of a tool."""
