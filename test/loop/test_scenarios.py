@@ -249,7 +249,7 @@ def test_adaptive_settles_where_axes_line_up_with_a_payload_that_is_not_known(ar
     """The loop itself, efforts and what they do included, for learning leaves no trace in its eigenvalues at rest."""
     case, q = Case(arm, "adaptive", (250.0, 500.0, 1000.0)[k], 1.0), arms.load(arm).aligned(k)
     loop = case.loop(q, 0.3 * rng.uniform(-1.0, 1.0, len(q)), scenarios.payload(arm))
-    record = loop.run(5.0)
+    record = loop.run(3.5)
     late = record.since(loop.time - 0.5)
     assert late.speed.max() < REST and late.ripple() < 1.0 and str(record.phase[-1]) == "holding"
 

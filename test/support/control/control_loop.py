@@ -68,10 +68,6 @@ class Record:
         """Largest peak to peak of a joint's effort [N m]."""
         return float(np.ptp(self.effort, axis=0).max())
 
-    def largest_step(self) -> np.ndarray:
-        """Largest change of each joint's effort between answers [N m, N], shape (n,)."""
-        return np.abs(np.diff(self.effort, axis=0)).max(axis=0)
-
 
 class Encoders:
     """Positions in steps, and no velocities: these are found as the nodes do, with the parameters' defaults.

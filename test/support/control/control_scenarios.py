@@ -96,7 +96,6 @@ def stop(case: Case, q, qd, physics=None, within: float = 1.0, **values) -> dict
         "rest after": record.rest_time(REST),
         "ripple": late.ripple(),
         "drift": float(np.ptp(late.q, axis=0).max()),
-        "way": float(np.abs(record.q - record.q[0]).max()),
         "last speed": tail.speed.max(),
         "phase": str(record.phase[-1]),
         "fastest": record.speed.max(),
@@ -191,12 +190,12 @@ def push(case: Case, q, rng: np.random.Generator, part: float = 0.3, seconds: fl
     }
 
 
-def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, moving: bool = True, **values) -> dict:
+def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, **values) -> dict:
     """Change parameters under way; efforts per limit: the largest step at the change, and after it within 10 ms."""
     arm = arms.load(case.arm)
     loop = case.loop(q, 0.0, physics, **values)
     loop.run(0.5)
-    if moving and case.mode != "gravity_compensation":
+    if case.mode != "gravity_compensation":
         room = np.minimum(q - arm.lower, arm.upper - q)
         amplitude = np.minimum(0.5 * room, np.where(arm.speed < 0.5, 0.01, 0.2 * np.minimum(1.0, arm.speed / 2.0)))
         with contextlib.suppress(MessageError):  # where the payload has made it stop
@@ -210,9 +209,6 @@ def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, moving: boo
         "limits": over_limits(case, after),
         "step": float(steps[0].max()),
         "near steps": float(steps[:near].max()),
-        "steps": float(steps.max()),
-        "usual": float((before.largest_step() / arm.limit).max()),
-        "error": float(np.abs(after.error).max()),
         "stepping phases": sorted({*before.phase.tolist()[-1:], *after.phase.tolist()[: near + 1]}),
     }
 
@@ -249,9 +245,7 @@ def learn(case: Case, q, mass: float = 1.5, seconds: float = 14.0, dry=0.0, visc
     steps = np.abs(np.diff(np.vstack([before.effort[-1:], held.effort]), axis=0)) / arm.limit
     return {
         "limits": max(over_limits(case, r) for r in (before, held, record)),
-        "sag": float(np.abs(before.error[-1]).max()),
         "step": float(steps[0].max()),
-        "steps": float(steps.max()),
         "error after 10 s": float(np.abs(late.error[inside]).max()) if inside.any() else np.inf,
         "masses": (min(masses), max(masses), masses[-1]),
         "smallest eigenvalue": smallest,
