@@ -188,7 +188,9 @@ def test_another_model_takes_over_smoothly():
     np.testing.assert_allclose(other.answer(RobotState(loop.k * S, MIDDLE, ZERO)).total, last, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_adaptive_mode_on_defaults_learns_a_payload_without_a_step():
+    """In every run arms in MuJoCo do: a light wrist, and one with friction that is not known (test_scenarios.py)."""
     pace = 2 * np.pi * np.array([0.23, 0.31, 0.37, 0.41, 0.29, 0.47, 0.53])
     swing = 0.6 * np.array([0.6, 0.5, 0.6, 0.5, 0.8, 0.8, 0.9])
     true = panda().with_payload("panda_link7", 1.5, [0.02, 0.01, 0.12], 0.0015 * np.eye(3))
