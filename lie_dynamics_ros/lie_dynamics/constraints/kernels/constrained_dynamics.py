@@ -120,11 +120,12 @@ def factorize(g, lanes, m, sizes, scales, order, tolerance):
 
 
 @outline
-def solve(g, lanes, m, rank, scales, order, b, x, y):
-    """Fill `x` with G^-1 b; where G is singular, with the smallest x that satisfies the equations of its pivots.
+def solve(g, lanes, m, rank, vectors):
+    """Fill the step x with G^-1 b, b the rest.
 
-    `b` and `y`, which is workspace, are whole vectors.
+    Where G is singular, it is the smallest x that satisfies the equations of its pivots.
     """
+    scales, order, b, x, y = vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE]
     for c in range(lanes.shape[1]):
         place_vector(y, c, vector_at(b, c) * vector_at(scales, c))
     for j in range(rank):
@@ -145,11 +146,12 @@ def solve(g, lanes, m, rank, scales, order, b, x, y):
 
 
 @outline
-def shorten(g, m, rank, scales, order, h, x, y):
-    """Replace `x` by the shortest vector with the same G x: its part in the range of G.
+def shorten(g, m, rank, h, vectors):
+    """Replace the step x by the shortest vector with the same G x: its part in the range of G.
 
-    `h` (at least m, at least m) and `y` (m) are workspace.
+    `h` (at least m, at least m) is workspace.
     """
+    scales, order, x, y = vectors[_SCALE], vectors[_ORDER], vectors[_STEP], vectors[_SPARE]
     # Columns of C = S^-1 L, with rows in the caller's order, span the range.
     for i in range(m):
         k = int(np.real(order[i]))
@@ -206,16 +208,16 @@ def project_lanes(rows, i, q, m, f):
 
 
 @inline
-def sweep_inwards(rows, q, given, work, table, group, groups, support, first, count):
-    """Fill eight columns of E on the rows that `support` lists, leaves first. Columns of `table`: A, E, wrenches."""
+def sweep_inwards(rows, q, given, work, table, group, groups, branch):
+    """Fill eight columns of E on the rows that `branch` lists, leaves first. Columns of `table`: A, E, wrenches."""
     mixed = given.shape[0] > 0
     wrench = 2 * groups
-    for s in range(first, first + count):
-        i = int(support[s])
+    for s in range(branch.shape[0]):
+        i = int(branch[s])
         for k in range(6):
             put2(table, i, wrench + k, 0.0)
-    for s in range(first, first + count):
-        i = int(support[s])
+    for s in range(branch.shape[0]):
+        i = int(branch[s])
         m, f = get3(table, i, wrench), get3(table, i, wrench + 3)
         e = get2(table, i, group) + project_lanes(rows, i, q, m, f)
         put2(table, i, groups + group, e)
@@ -274,12 +276,11 @@ def put_rest(table, groups, support, qdd, vectors, counted):
 
 
 @outline
-def constrained_state(
-    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
-    qdd_out, tau_out, multipliers, wrenches_out, report,
-    work, columns, weights, table, entries, g3, g, h, vectors, wrenches,
-):  # fmt: skip
-    """Evaluate one state; the arrays of the last line are workspace."""
+def constrained_state(rows, constraints, state, settings, tolerance, out, space):
+    """Evaluate one state, see `in_workspace`; `out` and `space` are the parts of what it takes."""
+    (loops, scalars, support, fixed, fixed_values), (q, qd, tau, f_ext, qdd, given) = constraints, state
+    qdd_out, tau_out, multipliers, wrenches_out, report = out
+    work, columns, weights, table, entries, g3, g, h, vectors, wrenches = space
     n, m, ml = weights.shape[0] - 1, multipliers.shape[0], scalars.shape[0]
     groups = g3.shape[1]
     projected = tolerance >= 0.0
@@ -291,7 +292,7 @@ def constrained_state(
         for k in range(2 * groups):
             put2(table, i, k, 0.0)
     if ml > 0:
-        loop_rows(rows, loops, scalars, q, qd, work, weights, columns, entries, vectors, wrenches)
+        loop_rows(rows, loops, scalars, q, qd, (work, weights, columns), (entries, vectors, wrenches))
     for k in range(ml, m):
         row, size, rate = k - ml, 0.0 * q[0], 0.0 * q[0]
         for i in range(1, n + 1):
@@ -317,7 +318,7 @@ def constrained_state(
     first = groups
     for group in range(groups):
         count = int(support[group])
-        sweep_inwards(rows, q, given, work, table, group, groups, support, first, count)
+        sweep_inwards(rows, q, given, work, table, group, groups, support[first : first + count])
         first += count
     sum_up(table, entries, groups, m, weights, support, g3)
     rank = factorize(g, g3, m, vectors[SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
@@ -339,9 +340,9 @@ def constrained_state(
                     worst = rest / terms
             if worst <= _GOOD_RESIDUAL or attempt == _CORRECTIONS:
                 break
-        solve(g, g3, m, rank, vectors[_SCALE], vectors[_ORDER], vectors[_REST], vectors[_STEP], vectors[_SPARE])
+        solve(g, g3, m, rank, vectors)
         if rank > 0 and rank < m:
-            shorten(g, m, rank, vectors[_SCALE], vectors[_ORDER], h, vectors[_STEP], vectors[_SPARE])
+            shorten(g, m, rank, h, vectors)
         for k in range(m):
             vectors[_MULTIPLIER, k] = vectors[_MULTIPLIER, k] - vectors[_STEP, k]
         for i in range(1, n + 1):
@@ -423,15 +424,15 @@ else:
 
 
 @inline
-def in_workspace(
-    rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
-    out, tau_out, space,
-):  # fmt: skip
+def in_workspace(rows, constraints, state, settings, tolerance, out, tau_out, space):
     """Evaluate one state in a workspace of `work_size` numbers, and return its status.
 
-    `out` takes accelerations (n), multipliers (m), wrenches (6 for each loop) and the report.
+    `constraints` are loops, scalars, support, and rows of couplings and user constraints with their values; `state` is
+    q, qd, tau, f_ext, qdd, given. `out` takes accelerations (n), multipliers (m), wrenches (6 for each loop) and the
+    report.
     """
-    n, nl, ml = qd.shape[0], loops.shape[0], scalars.shape[0]
+    loops, scalars, _, fixed, _ = constraints
+    n, nl, ml = state[1].shape[0], loops.shape[0], scalars.shape[0]
     m = ml + fixed.shape[0]
     groups = (m + LANES - 1) // LANES
     columns, width = 2 * groups + 6, groups * LANES
@@ -445,19 +446,19 @@ def in_workspace(
     work = table(space[b:c], n + 1, TREE_COLUMNS)
     h = n + m + 6 * nl
     qdd_out, multipliers = out[:n], out[n : n + m]
-    constrained_state(
-        rows, loops, scalars, support, q, qd, tau, f_ext, qdd, given, fixed, fixed_values, settings, tolerance,
-        qdd_out, tau_out, multipliers, table(out[n + m : h], nl, 6), out[h:],
+    results = qdd_out, tau_out, multipliers, table(out[n + m : h], nl, 6), out[h:]
+    parts = (
         work, table(space[c:d], n + 1, 6), space[d:e], space[:a].reshape((n + 1, columns, LANES)),
         table(space[:a], n + 1, columns * LANES), space[a:b].reshape((width, groups, LANES)),
         table(space[a:b], width, width), table(space[e:f], m, m), table(space[f:g], VECTORS, width),
         table(space[g : g + 6 * ml], ml, 6),
     )  # fmt: skip
+    constrained_state(rows, constraints, state, settings, tolerance, results, parts)
     if tolerance < 0.0:  # a projection goes on until it is upright
         loop = upside_down(loops, scalars, table(space[f:g], VECTORS, width))
         if loop > 0:
             return UPSIDE_DOWN + STATUS_STEP * loop
-    return status_of(rows, given, qdd_out, multipliers, work)
+    return status_of(rows, state[5], qdd_out, multipliers, work)
 
 
 @kernel(
@@ -532,14 +533,18 @@ def constrained_dynamics(whole, rows, q, qd, tau, extra, space, out):
         tail = out[first + result : first + stride]
         here, limit, last, found = q[s * nq : (s + 1) * nq], tolerance, np.inf, OK
         for attempt in range(iterations + 2 if tolerance >= 0.0 else 1):
-            found = in_workspace(
-                rows, table(packed[HEADER:a], nl, LOOP_SIZE), table(packed[a:b], ml, SCALAR_SIZE), packed[b:c],
-                here, qd[s * n : (s + 1) * n], tau[s * n : (s + 1) * n],
-                f_ext[s * wrenches : (s + 1) * wrenches], qdd[s * accelerations : (s + 1) * accelerations], given,
+            constraints = (
+                table(packed[HEADER:a], nl, LOOP_SIZE), table(packed[a:b], ml, SCALAR_SIZE), packed[b:c],
                 table(fixed[s * fixed_step : s * fixed_step + nf * n], nf, n),
                 table(values[s * values_step : s * values_step + 2 * nf], nf, 2),
-                settings, limit, out[first : first + result], tail, memory,
             )  # fmt: skip
+            state = (
+                here, qd[s * n : (s + 1) * n], tau[s * n : (s + 1) * n],
+                f_ext[s * wrenches : (s + 1) * wrenches], qdd[s * accelerations : (s + 1) * accelerations], given,
+            )  # fmt: skip
+            found = in_workspace(
+                rows, constraints, state, settings, limit, out[first : first + result], tail, memory
+            )
             if tolerance >= 0.0:
                 if attempt == 0:
                     for i in range(nq):

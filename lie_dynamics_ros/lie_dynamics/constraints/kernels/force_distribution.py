@@ -98,7 +98,7 @@ def motion_maps(mass, matrix, free, cut, done, out):
                 add_row(t_lanes, i, t_lanes, j, -l[j, i])
             for k in range(m):
                 size += a[j, k] * a[j, k]
-        if not triangulate(a, n, m, cut[0] * np.sqrt(size), order, heads, diagonal, v, w):
+        if not triangulate(a, n, m, cut[0] * np.sqrt(size), vectors, v, w):
             continue
         turn(v, n, m, heads, t, False)
         clear(l)
@@ -193,7 +193,7 @@ def held_solution(mass, matrix, load, target, qdd, tau, mask, cut, done, out):
         for j in range(m):
             for k in range(m):
                 a[k, j] = matrix[s, int(places[j]) + 1, k]
-        done[s] = triangulate(a, m, m, cut[0] * np.sqrt(size), order, heads, diagonal, v, w)
+        done[s] = triangulate(a, m, m, cut[0] * np.sqrt(size), vectors, v, w)
         if not done[s]:
             continue
         put_identity(t)
@@ -244,7 +244,7 @@ def padded(count):
 
 
 @outline
-def triangulate(a, rows, columns, cut, order, heads, diagonal, v, w):
+def triangulate(a, rows, columns, cut, vectors, v, w):
     """Turn `a` by reflectors so that its first columns are triangular; tell whether R's diagonal is above `cut`.
 
     Columns are not moved: entry (j, k) of R stands at (j, order[k]). Other columns of `a` are turned along, by Q^T.
@@ -252,11 +252,12 @@ def triangulate(a, rows, columns, cut, order, heads, diagonal, v, w):
     Parameters
     ----------
     a : (at least rows, at least columns), rows >= columns; this and all tables here have rows that are `padded`.
-    order, heads, diagonal : (at least columns), filled: places of R's columns, factors of reflectors, diagonal of R.
+    vectors : three rows (at least columns), filled: places of R's columns, factors of reflectors, diagonal of R.
     v : (at least columns, at least rows), filled with the reflectors, from entry k of row k.
     w : (1, at least columns), workspace.
     """
     lanes, w_lanes = vectors_of(a), vectors_of(w)
+    order, heads, diagonal = vectors[0], vectors[1], vectors[2]
     for k in range(columns):
         order[k] = k
     for k in range(columns):
@@ -350,8 +351,9 @@ def sizes(matrix, places, start, end, roots, m):
 
 
 @outline
-def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, null, w, vectors, v):
-    """Fill the first column of `b` with the multipliers of one state; return whether it could be done."""
+def share_one(matrix, load, passive, places, active, roots, cut, space):
+    """Fill the first column of b, third in `space`, with a state's multipliers; return whether it could be done."""
+    a, r, b, x, null, w, vectors, v = space
     n, m = load.shape[0], b.shape[0]
     held = n - active
     order, heads, diagonal = vectors[0], vectors[1], vectors[2]
@@ -363,7 +365,7 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, nul
             a[k, j] = matrix[int(places[active + j]) + 1, k]
         for j in range(b.shape[1]):
             b[k, j] = 0.0
-    if not triangulate(a, m, held, cut * size, order, heads, diagonal, v, w):
+    if not triangulate(a, m, held, cut * size, vectors, v, w):
         return False
     for j in range(held):
         i = int(places[active + int(order[j])])
@@ -392,7 +394,7 @@ def share_one(matrix, load, passive, places, active, roots, cut, a, r, b, x, nul
         if j >= active:
             most = max(most, roots[j])
     size = np.sqrt(sizes(matrix, places, 0, active, roots, m) + most * most)
-    if not triangulate(r, active + m, free, cut * size, order, heads, diagonal, v, w):
+    if not triangulate(r, active + m, free, cut * size, vectors, v, w):
         return False
     for j in range(free):
         for c in range(x.shape[1]):
@@ -440,7 +442,7 @@ def distribute_forces(packed, matrix, wrenches, load, qdd, passive, mask, roots,
     for s in range(load.shape[0]):
         out[s, at] = -1.0
         good = n - active <= m and share_one(
-            matrix[s], load[s], passive[s], places, active, roots, cut[0], a, r, b, x, null, w, vectors, v
+            matrix[s], load[s], passive[s], places, active, roots, cut[0], (a, r, b, x, null, w, vectors, v)
         )
         if not good:
             continue

@@ -4,9 +4,14 @@ The motion of a frame, relative to the common ancestor of a loop's two bodies, i
 branch; then everything is a function of the two frames' motions. For a step S with arrival twist V and acceleration dV:
 
     along q_i:  d(Ad V) = ad_V S,  d(Ad dV) = ad_dV S        along qd_i:  of ad_V S qd_i: ad_V S + ad_dV/dqd S qd_i
+
+Then bounds of second derivatives of loops in a ball of configurations: what tracking proves with. There coordinates are
+measured by their largest rates, so that distances are times [s]; see ``doc/closed_loop_tracking.md``.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from ...dynamics.kernels.common.joints import constants3, constants9, has_transform, subspace
 from ...dynamics.kernels.common.spatial import (
@@ -26,13 +31,15 @@ from ...dynamics.kernels.common.spatial import (
     unrotate,
 )
 from ...engine.compile import inline, kernel, outline, straight
-from ...engine.lanes import get3, get9, workspace
+from ...engine.lanes import get2, get3, get9, lift, put, workspace
 from ...model.layout import FIRST, LAST, N_V, OK, PARENT
 from .loops import (
     ALONG,
     ANCESTOR,
     ANGLE,
     COUNT,
+    DISTANCE,
+    ERROR,
     OFFSET,
     P_1,
     P_2,
@@ -56,12 +63,13 @@ _J, _VQ, _AQ, _AV, _COLUMNS = 0, 6, 12, 18, 24
 
 
 @outline
-def differentiate_branch(rows, q, qd, qdd, transforms, leaf, stop, r, p, path, table, motion):
-    """Fill the table of a branch and the frame's own motion, in the frame at (r, p) on row `leaf`.
+def differentiate_branch(rows, state, transforms, leaf, stop, pose, branch, motion):
+    """Fill the table of a branch and the frame's own motion, in the frame whose pose on row `leaf` is given.
 
-    `path` (nv + 1) gets the branch's rows, root first, and their number is returned; `motion` (3, 6) gets twist and
-    acceleration of the frame, and in its last row the frame's pose is left to the caller.
+    `branch` is a path and a table: the path (nv + 1) gets the branch's rows, root first, and their number is returned;
+    `motion` (2, 6) gets twist and acceleration of the frame.
     """
+    (q, qd, qdd), (r, p), (path, table) = state, pose, branch
     zero = 0.0 * qd[0]
     none = ((zero, zero, zero), (zero, zero, zero))
     count = 0
@@ -121,13 +129,16 @@ def relative_acceleration(v1, a1, v2, a2):
 
 
 @inline
-def scalar_derivatives(kind, a, b, length, r, p, w, dw, k, wq, dwq, dwv):
-    """Return what one scalar's rate and acceleration are along one coordinate, and the rate of its unit wrench.
+def scalar_derivatives(scalars, s, pose, motion, k, wq, dwq, dwv):
+    """Return what rate and acceleration of scalar `s` are along one coordinate, and the rate of its unit wrench.
 
-    `w`, `dw` are relative twist and acceleration, `k` the column of the relative Jacobian, the others their
+    `pose` and `motion` are relative twist and acceleration, `k` the column of the relative Jacobian, the others their
     derivatives along q and qd. Returned are those of A qd along q, of A qdd + dA/dt qd along q and along qd, and of the
     unit wrench along q.
     """
+    (r, p), (w, dw) = pose, motion
+    kind, length = scalars[s, TYPE], scalars[s, OFFSET]
+    a, b = constants3(scalars, s, VECTOR_1), constants3(scalars, s, VECTOR_2)
     zero = 0.0 * w[0][0]
     none = (zero, zero, zero)
     if kind == ANGLE:
@@ -156,22 +167,21 @@ def scalar_derivatives(kind, a, b, length, r, p, w, dw, k, wq, dwq, dwv):
 
 
 @outline
-def differentiate_loop(
-    rows, loops, j, scalars, q, qd, qdd, force, transforms, path1, path2, table1, table2, motion, wrench_q,
-    rate_q, acceleration_q, acceleration_v, force_q,
-):  # fmt: skip
-    """Add the derivatives of loop `j` to the outputs (m, nv) and (nv, nv); the others of its line are workspace."""
+def differentiate_loop(rows, loops, j, scalars, state, force, space, out):
+    """Add the derivatives of loop `j` to the outputs (m, nv), three times, and (nv, nv)."""
+    transforms, (path1, table1), (path2, table2), motion, wrench_q = space
+    rate_q, acceleration_q, acceleration_v, force_q = out
     leaf1, leaf2, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
     r1, p1 = constants9(loops, j, R_1), constants3(loops, j, P_1)
-    n1 = differentiate_branch(rows, q, qd, qdd, transforms, leaf1, stop, r1, p1, path1, table1, motion)
+    n1 = differentiate_branch(rows, state, transforms, leaf1, stop, (r1, p1), (path1, table1), motion)
     v1, a1 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
     r2, p2 = constants9(loops, j, R_2), constants3(loops, j, P_2)
-    n2 = differentiate_branch(rows, q, qd, qdd, transforms, leaf2, stop, r2, p2, path2, table2, motion)
+    n2 = differentiate_branch(rows, state, transforms, leaf2, stop, (r2, p2), (path2, table2), motion)
     v2, a2 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
     r, p = loop_pose(rows, loops, j, transforms)
     v1, a1 = inward(r, p, v1), inward(r, p, a1)  # the first frame's motion, seen from the second
     w, dw = relative_acceleration(v1, a1, v2, a2)
-    zero = 0.0 * qd[0]
+    zero = 0.0 * state[1][0]
     none = (zero, zero, zero)
     first, after = int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])
 
@@ -195,10 +205,7 @@ def differentiate_loop(
         dwv = plus(dwv, plus(bracket(k, v2), bracket(w, own_v)))
         total = (none, none)
         for s in range(first, after):
-            vq, aq, av, dm, df = scalar_derivatives(
-                scalars[s, TYPE], constants3(scalars, s, VECTOR_1), constants3(scalars, s, VECTOR_2),
-                scalars[s, OFFSET], r, p, w, dw, k, wq, dwq, dwv,
-            )  # fmt: skip
+            vq, aq, av, dm, df = scalar_derivatives(scalars, s, (r, p), (w, dw), k, wq, dwq, dwv)
             rate_q[s, row - 1] = vq
             acceleration_q[s, row - 1] = aq
             acceleration_v[s, row - 1] = av
@@ -238,14 +245,112 @@ def loop_derivatives(rows, loops, scalars, q, qd, qdd, force, rate_q, accelerati
     if q.shape[0] == 0:
         return OK
     transforms = workspace(n + 1, 12, q[0])
-    path1, path2 = workspace(1, n + 1, q[0])[0], workspace(1, n + 1, q[0])[0]
-    table1, table2 = workspace(n + 1, _COLUMNS, q[0]), workspace(n + 1, _COLUMNS, q[0])
-    motion, wrench_q = workspace(2, 6, q[0]), workspace(n + 1, 6, q[0])
+    one = workspace(1, n + 1, q[0])[0], workspace(n + 1, _COLUMNS, q[0])
+    two = workspace(1, n + 1, q[0])[0], workspace(n + 1, _COLUMNS, q[0])
+    space = transforms, one, two, workspace(2, 6, q[0]), workspace(n + 1, 6, q[0])
     for s in range(q.shape[0]):
         put_transforms(rows, q[s], transforms)
+        state, out = (q[s], qd[s], qdd[s]), (rate_q[s], acceleration_q[s], acceleration_v[s], force_q[s])
         for j in range(loops.shape[0]):
-            differentiate_loop(
-                rows, loops, j, scalars, q[s], qd[s], qdd[s], force[s], transforms, path1, path2, table1, table2,
-                motion, wrench_q, rate_q[s], acceleration_q[s], acceleration_v[s], force_q[s],
-            )  # fmt: skip
+            differentiate_loop(rows, loops, j, scalars, state, force[s], space, out)
     return OK
+
+
+#: Columns of the table of links: a joint's part of the chain from a loop's first frame to its second, last part first.
+#: Row of its first coordinate, their number, which frame its columns of J belong to, how often the square of its lever
+#: is in the sum of their squares, largest rate, and largest angular rate.
+ROW, SIZE, SIDE, TIMES, SPEED, TURN, LINK_SIZE = range(7)
+
+#: Columns of the table of chains, one for each loop: where its links begin, how many, sum of the largest angular rates,
+#: and whether the place of the second frame in the first is needed: it is where the loop does not hold it at zero.
+FIRST_LINK, LINKS, TURNS, PLACED, CHAIN_SIZE = range(5)
+
+#: Columns of the table of groups of coordinates that are measured together: first row, number, time that they take to
+#: move by 1 at their largest rate, place in q, and whether they are a coordinate, a rotation or a displacement. First
+#: come the unknown ones, in their order; the last are the measured ones, in theirs.
+GROUP_ROW, GROUP_SIZE, GROUP_TIME, GROUP_PLACE, GROUP_KIND, GROUP_WIDTH = range(6)
+SINGLE, ROTATION, DISPLACEMENT = 0.0, 1.0, 2.0
+
+
+@outline
+def put_levers(chains, links, j, place, columns, levers):
+    """Fill the rates of the second frame's origin, as the first sees it, that each link makes at its largest rate.
+
+    `place` is where that origin is in the first frame.
+    """
+    if chains[j, PLACED] == 0.0:
+        place = (0.0, 0.0, 0.0)
+    first = int(chains[j, FIRST_LINK])
+    for l in range(first, first + int(chains[j, LINKS])):
+        total = 0.0
+        row = int(links[l, ROW])
+        for i in range(row, row + int(links[l, SIZE])):
+            v = get3(columns, i, 3)
+            if links[l, SIDE] == 1.0:
+                v = add(v, cross(get3(columns, i, 0), place))
+            total += dot(v, v)
+        levers[l] = np.sqrt(total / links[l, TIMES]) * links[l, SPEED]
+
+
+@inline
+def rates_in_ball(chains, links, j, levers, radius):
+    """Return the largest velocity and acceleration of the origin in a ball, at constant rates of all joints."""
+    first, passed, velocity, acceleration = int(chains[j, FIRST_LINK]), 0.0, 0.0, 0.0
+    for l in range(first, first + int(chains[j, LINKS])):
+        turn = links[l, TURN]
+        lever = levers[l] + radius * turn * velocity  # only what is beyond a joint changes its lever
+        passed += turn
+        acceleration += lever * (turn + 2.0 * (chains[j, TURNS] - passed))
+        velocity += lever
+    return velocity, acceleration
+
+
+@outline
+def second_bound(tables, levers, values, inverses, radius, sums, totals):
+    """Return the largest |C D^2 f[x, x]| in the ball for unit x, C^T being the inverse (equations, unknown).
+
+    `inverses` are numbers and lanes of one array, and so are `sums`.
+    """
+    (loops, scalars, chains, links, groups), (inverse, inverse_lanes), (sums, sum_lanes) = tables, inverses, sums
+    count = totals.shape[0]
+    for u in range(count):
+        totals[u] = 0.0
+    for j in range(loops.shape[0]):
+        velocity, acceleration = rates_in_ball(chains, links, j, levers, radius)
+        turns = chains[j, TURNS]
+        first, after = int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])
+        for c in range(sum_lanes.shape[0]):
+            total = lift(0.0, get2(inverse_lanes, 0, c))
+            for k in range(first, after):
+                if scalars[k, TYPE] == ALONG:
+                    y = get2(inverse_lanes, k, c)
+                    total = total + y * y
+            put(sum_lanes, c, total)
+        for k in range(first, after):
+            if scalars[k, TYPE] != ALONG:
+                size = turns * turns
+                if scalars[k, TYPE] == DISTANCE:
+                    length = scalars[k, OFFSET]
+                    far = np.sqrt(max(length * (2.0 * values[ERROR, k] + length), 0.0)) + radius * velocity
+                    size = (velocity * velocity + far * acceleration) / length
+                for u in range(count):
+                    totals[u] += abs(inverse[k, u]) * size
+        for u in range(count):
+            totals[u] += np.sqrt(sums[u]) * acceleration
+    return largest(groups, totals)
+
+
+@outline
+def largest(groups, x):
+    """Return the norm of entries at the unknown coordinates, those of a group of them side by side."""
+    result, u = 0.0, 0
+    for g in range(groups.shape[0]):
+        if u == x.shape[0]:
+            break
+        size = abs(x[u])
+        if groups[g, GROUP_SIZE] > 1.0:
+            size = np.sqrt(x[u] * x[u] + x[u + 1] * x[u + 1] + x[u + 2] * x[u + 2])
+            u += 2
+        u += 1
+        result = max(result, size * groups[g, GROUP_TIME])
+    return result

@@ -47,7 +47,7 @@ from ...engine.compile import inline, kernel, outline
 from ...engine.lanes import get3, get9, workspace
 from ...model.layout import N_V, OK
 from .loop_derivatives import relative_acceleration, scalar_derivatives
-from .loops import COUNT, OFFSET, P_1, P_2, R_1, R_2, ROW_1, ROW_2, START, TYPE, VECTOR_1, VECTOR_2, unit_wrench
+from .loops import COUNT, P_1, P_2, R_1, R_2, ROW_1, ROW_2, START, unit_wrench
 
 # Columns of what is known of a loop: poses of its frames in the inertial frames of their trees; pose of frame 2 in
 # frame 1; twist and acceleration of frame 1 seen from frame 2, and of frame 2; the wrench on the second body.
@@ -112,9 +112,9 @@ def frame_change(work, state, i, r, p):
 
 
 @outline
-def change_loop(loop, scalars, force, work, state, known, out, at, m):
+def change_loop(loop, scalars, force, work, state, known, out, at):
     """Write how errors, rates and accelerations of a loop's constraints change; add to how wrenches change."""
-    one, two = int(loop[ROW_1]), int(loop[ROW_2])
+    one, two, m = int(loop[ROW_1]), int(loop[ROW_2]), scalars.shape[0]
     r1, p1, r2, p2 = get9(known, 0, _R1), get3(known, 0, _P1), get9(known, 0, _R2), get3(known, 0, _P2)
     r, p = get9(known, 0, _R), get3(known, 0, _PLACE)
     v1, a1, v2, a2 = (
@@ -131,8 +131,7 @@ def change_loop(loop, scalars, force, work, state, known, out, at, m):
     total = ((zero, zero, zero), (zero, zero, zero))
     for k in range(int(loop[START]), int(loop[START] + loop[COUNT])):
         rate, acceleration, _, dm, df = scalar_derivatives(
-            scalars[k, TYPE], constants3(scalars, k, VECTOR_1), constants3(scalars, k, VECTOR_2), scalars[k, OFFSET],
-            r, p, w, dw, e, wp, dwp, dwp,
+            scalars, k, (r, p), (w, dw), e, wp, dwp, dwp,
         )  # fmt: skip
         out[at + k] = power(unit_wrench(scalars, k, r, p), e)
         out[at + m + k] = rate
@@ -165,18 +164,15 @@ def loop_sensitivity(loops, scalars, rows, table, starts, q, qd, qdd, f_ext, val
     state = np.zeros(n + 1, np.int64)
     first = values.shape[1] - m
     for s in range(q.shape[0]):
-        force, out = values[s, first:], y[s]
+        force, given, out = values[s, first:], (q[s], qd[s], qdd[s], values[s]), y[s]
         motion(rows, q[s], qd[s], qdd[s], f_ext[s], work)
         for j in range(loops.shape[0]):
             prepare_loop(rows, loops, j, scalars, q[s], force, work, known[j : j + 1])
         sum_wrenches(rows, work)
         for k in range(starts.shape[0] - 2):
             at = k * (n + 3 * m)
-            spread_changes(
-                rows, table, starts[k + 1], starts[k + 2], starts[0], q[s], qd[s], qdd[s], values[s], work, state, out,
-                at - 1,
-            )  # fmt: skip
+            spread_changes(rows, table, (starts[k + 1], starts[k + 2], starts[0]), given, work, state, out, at - 1)
             for j in range(loops.shape[0]):
-                change_loop(loops[j], scalars, force, work, state, known[j : j + 1], out, at + n, m)
+                change_loop(loops[j], scalars, force, work, state, known[j : j + 1], out, at + n)
             collect_changes(rows, work, state, out, at - 1)
     return OK

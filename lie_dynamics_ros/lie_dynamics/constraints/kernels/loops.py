@@ -213,13 +213,13 @@ def unit_wrench(scalars, k, r, p):
 
 
 @inline
-def walk(rows, q, qd, work, leaf, stop, r, p, columns):
-    """Walk from a frame at (r, p) on row `leaf` to the row `stop` above it.
+def walk(rows, q, qd, work, leaf, stop, pose, columns):
+    """Walk from a frame whose pose on row `leaf` is given to the row `stop` above it.
 
     Returns the frame's pose seen from `stop`, its place in two parts as `split` has them, and its twist and dJ/dt qd
     relative to it, in the frame; fills each row's column of J.
     """
-    p, far = split(leaf, p)
+    r, (p, far) = pose[0], split(leaf, pose[1])
     zero = lift(0.0, get(qd, 0))
     none = (zero, zero, zero)
     w, v, aw, av, bw, bv = none, none, none, none, none, none
@@ -245,9 +245,10 @@ def walk(rows, q, qd, work, leaf, stop, r, p, columns):
 
 
 @inline
-def put_branch(rows, leaf, stop, first, count, wrenches, columns, matrix):
-    """Fill the entries of a loop's scalars along the branch of its second frame: wrenches times the columns of J."""
-    i = leaf
+def put_branch(rows, loops, j, wrenches, columns, matrix):
+    """Fill the entries of loop `j` along the branch of its second frame: wrenches times the columns of J."""
+    i, stop = int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
+    first, count = int(loops[j, START]), int(loops[j, COUNT])
     while i != stop:
         w, v = get3(columns, i, 0), get3(columns, i, 3)
         for k in range(first, first + count):
@@ -256,9 +257,10 @@ def put_branch(rows, leaf, stop, first, count, wrenches, columns, matrix):
 
 
 @inline
-def put_first_branch(rows, leaf, stop, first, count, r, p, wrenches, columns, matrix):
+def put_first_branch(rows, loops, j, r, p, wrenches, columns, matrix):
     """Fill those along the branch of its first frame, whose columns are seen from there; (r, p) is the second in it."""
-    i = leaf
+    i, stop = int(loops[j, ROW_1]), int(loops[j, ANCESTOR])
+    first, count = int(loops[j, START]), int(loops[j, COUNT])
     while i != stop:
         w, v = twist_into(r, p, get3(columns, i, 0), get3(columns, i, 3))
         for k in range(first, first + count):
@@ -281,26 +283,25 @@ def squares(rows, leaf, stop, columns, weights):
 
 
 @outline
-def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, values, wrenches):
+def loop_rows(rows, loops, scalars, q, qd, space, found):
     """Fill what the loops' scalars are at one state.
 
     Parameters
     ----------
-    work : (nv + 1, at least 12), transforms of the rows in columns `R` and `P`.
-    weights : (nv + 1), of the squares of A that are summed up in ``values[SIZE]``.
-    columns : (nv + 1, 6), workspace.
-    matrix : (nv + 1, at least m), A transposed, one row ahead: entry (i, k) belongs to coordinate i - 1. Entries of
-        rows that are on no branch of a loop are left alone.
-    values : (VALUE_ROWS, at least m).
-    wrenches : (m, 6), unit wrench of each multiplier on the second body, in frame 2.
+    space : transforms of the rows in columns `R` and `P` of (nv + 1, at least 12); weights (nv + 1) of the squares of A
+        that are summed up in ``values[SIZE]``; workspace (nv + 1, 6).
+    found : what is filled: A transposed (nv + 1, at least m), one row ahead, so that entry (i, k) belongs to coordinate
+        i - 1, where entries of rows that are on no branch of a loop are left alone; values (VALUE_ROWS, at least m);
+        unit wrench of each multiplier on the second body, in frame 2 (m, 6).
     """
+    (work, weights, columns), (matrix, values, wrenches) = space, found
     for j in range(loops.shape[0]):
         a, b, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
         r1, p1, far1, w1, v1, bw1, bv1 = walk(
-            rows, q, qd, work, a, stop, constants9(loops, j, R_1), constants3(loops, j, P_1), columns
+            rows, q, qd, work, a, stop, (constants9(loops, j, R_1), constants3(loops, j, P_1)), columns
         )
         r2, p2, far2, w2, v2, bw2, bv2 = walk(
-            rows, q, qd, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2), columns
+            rows, q, qd, work, b, stop, (constants9(loops, j, R_2), constants3(loops, j, P_2)), columns
         )
         r, p = relative_pose(r1, p1, far1, r2, p2, far2)
         mw, mv = twist_into(r, p, w1, v1)
@@ -330,9 +331,8 @@ def loop_rows(rows, loops, scalars, q, qd, work, weights, columns, matrix, value
                 m, f = wrench_out(r, p, m, f)
                 values[SIZE, k] += dot(m, m) * aw + dot(f, f) * av
         put_upside_down(loops, scalars, j, r, values)
-        count = int(loops[j, COUNT])
-        put_branch(rows, b, stop, first, count, wrenches, columns, matrix)
-        put_first_branch(rows, a, stop, first, count, r, p, wrenches, columns, matrix)
+        put_branch(rows, loops, j, wrenches, columns, matrix)
+        put_first_branch(rows, loops, j, r, p, wrenches, columns, matrix)
 
 
 @kernel(
@@ -351,5 +351,5 @@ def loop_quantities(rows, loops, scalars, q, qd, matrix, values, wrenches):
     matrix[...] = 0.0
     for s in range(q.shape[0]):
         put_transforms(rows, q[s], work)
-        loop_rows(rows, loops, scalars, q[s], qd[s], work, weights, columns, matrix[s], values[s], wrenches[s])
+        loop_rows(rows, loops, scalars, q[s], qd[s], (work, weights, columns), (matrix[s], values[s], wrenches[s]))
     return OK

@@ -11,6 +11,7 @@ from ...engine.lanes import LANES, get, get2, lift, put, put2, put3
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from ...tracking import AMBIGUOUS, NOT_FINITE, OUT_OF_REACH, SINGULAR, TOO_FAR, TRACKED
 from .constrained_dynamics import HEADER, table
+from .loop_derivatives import GROUP_KIND, GROUP_PLACE, GROUP_TIME, ROTATION, SINGLE, largest, put_levers, second_bound
 from .loops import (
     ANCESTOR,
     COUNT,
@@ -36,7 +37,6 @@ from .loops import (
     walk_still,
 )
 from .on_demand import made_on_demand
-from .second_derivatives import GROUP_KIND, GROUP_PLACE, GROUP_TIME, ROTATION, SINGLE, largest, put_levers, second_bound
 
 # Errors and Jacobian of loops at one configuration: what `loop_rows` finds, without rates.
 
@@ -52,8 +52,9 @@ def put_errors(rows, loops, scalars, work, values):
 
 
 @outline
-def put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches):
+def put_loop(rows, loops, scalars, j, q, found):
     """Fill errors, entries of A transposed and unit wrenches of loop `j`; return the place of frame 2 in frame 1."""
+    work, columns, matrix, values, wrenches = found
     a, b, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
     r1, p1, far1 = walk_still(rows, q, work, a, stop, constants9(loops, j, R_1), constants3(loops, j, P_1), columns)
     r2, p2, far2 = walk_still(rows, q, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2), columns)
@@ -65,19 +66,20 @@ def put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches
         put3(wrenches, k, 0, m)
         put3(wrenches, k, 3, f)
     put_upside_down(loops, scalars, j, r, values)
-    put_branch(rows, b, stop, first, count, wrenches, columns, matrix)
-    put_first_branch(rows, a, stop, first, count, r, p, wrenches, columns, matrix)
+    put_branch(rows, loops, j, wrenches, columns, matrix)
+    put_first_branch(rows, loops, j, r, p, wrenches, columns, matrix)
     return p
 
 
 @outline
-def invert(a, lanes, out, n, places, left, rows, factors, unit, unit_lanes):
+def invert(a, lanes, out, n, space):
     """Fill `out` with the inverse of `a` (n, n), which is lost, by Gauss and Jordan; return whether there is one.
 
     Rows are taken in their order, each with its largest entry as pivot: zeros last longest if rows that have many come
-    first. Rows of `a` are filled up to whole vectors, which are `lanes`; `places`, `left`, `rows`, `factors` and `unit`
-    (n) are workspace. Nothing but whole vectors is written to `a`: a vector cannot be read soon after a part of it was.
+    first. Rows of `a` are filled up to whole vectors, which are `lanes`; `space` is five vectors (n), and the lanes of
+    the last. Nothing but whole vectors is written to `a`: a vector cannot be read soon after a part of it was.
     """
+    places, left, rows, factors, unit, unit_lanes = space
     for k in range(n):
         unit[k], left[k] = 0.0, 1.0
     for k in range(n):
@@ -135,19 +137,20 @@ def apart(groups, a, b):
 
 
 @outline
-def equations(
-    rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, whole, work, columns,
-    matrix, values, wrenches,
-):  # fmt: skip
+def equations(rows, tables, held, y, q, levers, whole, found):
     """Fill the errors of loops, couplings and redundant sensors at q, and, if `whole`, A transposed and the levers.
 
-    Entries of A that are on no branch of a loop are left alone: they are zero.
+    `tables` are loops, scalars, chains, links and groups; `held` are couplings, their offsets, and sensors with their
+    weights; `found` are transforms, columns, A transposed, values and wrenches. Entries of A that are on no branch of a
+    loop are left alone: they are zero.
     """
+    (loops, scalars, chains, links, _), (coupled, offsets, sensors, weights) = tables, held
+    work, columns, matrix, values, _ = found
     n, ml = columns.shape[0] - 1, scalars.shape[0]
     put_transforms(rows, q, work)
     if whole:
         for j in range(loops.shape[0]):
-            place = put_loop(rows, loops, scalars, j, q, work, columns, matrix, values, wrenches)
+            place = put_loop(rows, loops, scalars, j, q, found)
             put_levers(chains, links, j, place, columns, levers)
     else:
         put_errors(rows, loops, scalars, work, values)
@@ -167,23 +170,25 @@ def equations(
 
 
 @outline
-def put_inverse(
-    matrix, unknown, inverse, inverse_lanes, normal, normal_lanes, places, left, rows, factors, unit, unit_lanes
-):  # fmt: skip
-    """Fill `inverse` with C^T, C the inverse of the Jacobian at the unknown coordinates, or its left inverse."""
+def put_inverse(matrix, unknown, inverses, normals, space):
+    """Fill the inverse with C^T, C that of the Jacobian at the unknown coordinates, or its left inverse.
+
+    `inverses` are numbers and lanes of one array, and so are `normals`; `space` is that of `invert`.
+    """
+    (inverse, inverse_lanes), (normal, normal_lanes) = inverses, normals
     n, m = unknown.shape[0], matrix.shape[1]
     if n == m:
         for u in range(n):
             for k in range(m):
                 normal[u, k] = matrix[int(unknown[u]), k]
-        return invert(normal, normal_lanes, inverse, n, places, left, rows, factors, unit, unit_lanes)
+        return invert(normal, normal_lanes, inverse, n, space)
     for u in range(n):
         for v in range(n):
             total = 0.0
             for k in range(m):
                 total += matrix[int(unknown[u]), k] * matrix[int(unknown[v]), k]
             inverse[u, v] = total
-    if not invert(inverse, inverse_lanes, normal, n, places, left, rows, factors, unit, unit_lanes):
+    if not invert(inverse, inverse_lanes, normal, n, space):
         return False
     for k in range(m):
         for u in range(n):
@@ -230,8 +235,12 @@ def put_change(matrix, sensors, weights, change, e):
 
 
 @outline
-def errors_reach(matrix, groups, sensors, weights, inverse_lanes, errors, change, e, x, x_lanes, totals):
-    """Return how far errors of the measured joints, as large as they may be, move the unknown coordinates."""
+def errors_reach(matrix, groups, measured, inverse_lanes, errors, space):
+    """Return how far errors of the measured joints, as large as they may be, move the unknown coordinates.
+
+    `measured` are sensors and weights; `space` takes their change, that of equations, of coordinates, and its sums.
+    """
+    (sensors, weights), (change, e, x, x_lanes, totals) = measured, space
     for u in range(x.shape[0]):
         totals[u] = 0.0
     for s in range(sensors.shape[0]):
@@ -278,7 +287,6 @@ _CORRECTIONS, _EXACT, _SHORTEST = 10, 1e-13, 1e-4
 _MARGIN, _SHARE, _LARGEST_TURN = 0.1, 0.95, 0.5
 
 
-@outline
 def track_all(
     rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times, space,
     out,
@@ -288,7 +296,7 @@ def track_all(
     Parameters
     ----------
     packed : of loops and couplings, as for `constrained_dynamics`; `offsets` are the couplings'.
-    chains, links, groups : see `second_derivatives`.
+    chains, links, groups : see `loop_derivatives`.
     unknown, sensors : rows of the coordinates to find and of the measured joints.
     weights : of redundant sensors; empty where they are as many as freedoms, and their joints are held.
     settings, memory : see above.
@@ -341,6 +349,8 @@ def track_all(
     )  # fmt: skip
     last, old = memory[MEMORY : MEMORY + nq], memory[MEMORY + nq : MEMORY + nq + count]
     anchor = memory[MEMORY + nq + count : MEMORY + 2 * nq + count]
+    tables, held_by = (loops, scalars, chains, links, groups), (coupled, offsets, sensors, weights)
+    found, inverses, numbers = (work, columns, matrix, values, wrenches), (inverse, inverse_lanes), (sums, sum_lanes)
     bounded, errors = settings[BOUNDED] > 0.0, settings[ERRORS:]
     widest = 1e300  # the largest ball that is looked at
     for g in range(groups.shape[0]):
@@ -386,14 +396,10 @@ def track_all(
             if weights.shape[0] == 0:
                 for s in range(count):
                     base[int(rows[int(sensors[s]), Q_INDEX])] = y[s]
-            equations(
-                rows, loops, scalars, coupled, offsets, sensors, weights, y, base, chains, links, levers, True,
-                work, columns, matrix, values, wrenches,
-            )  # fmt: skip
+            equations(rows, tables, held_by, y, base, levers, True, found)
             known, space[0] = space[0], 0.0
-            proven = put_inverse(
-                matrix, unknown, inverse, inverse_lanes, normal, normal_lanes, places, totals, e, step, sums, sum_lanes
-            )
+            free = (places, totals, e, step, sums, sum_lanes)
+            proven = put_inverse(matrix, unknown, inverses, (normal, normal_lanes), free)
             if proven:
                 put_change(matrix, sensors, weights, change, e)
                 times_inverse(inverse_lanes, e, x_lanes)
@@ -401,11 +407,7 @@ def track_all(
                 held = held_distance(groups, weights, change)
                 for _ in range(1 if known > 0.0 else 2):  # as far as the last bound asks for, or one at the point alone
                     radius = min(2.2 / known, widest) if known > 0.0 else 0.0
-                    known = second_bound(
-                        loops, scalars, chains, links, groups, levers, values, inverse, inverse_lanes, radius,
-                        sums, sum_lanes, totals,
-                    )  # fmt: skip
-                    known = max(known, 1e-9)
+                    known = max(second_bound(tables, levers, values, inverses, radius, numbers, totals), 1e-9)
                 k = known
                 times_inverse(inverse_lanes, values[ERROR], x_lanes)
                 start = largest(groups, x)
@@ -427,10 +429,7 @@ def track_all(
                     if slope < 0.5 and size * slope <= _EXACT:
                         proven = moved <= only
                         break
-                    equations(
-                        rows, loops, scalars, coupled, offsets, sensors, weights, y, q, chains, links, levers, False,
-                        work, columns, matrix, values, wrenches,
-                    )  # fmt: skip
+                    equations(rows, tables, held_by, y, q, levers, False, found)
                     times_inverse(inverse_lanes, values[ERROR], x_lanes)
                     size = largest(groups, x)
                     moved += size
@@ -453,7 +452,8 @@ def track_all(
         if good:
             out[row, CONTINUED], out[row, BOUND], out[row, RADIUS] = 1.0, k, regular
         if good and bounded:
-            wrong = errors_reach(matrix, groups, sensors, weights, inverse_lanes, errors, change, e, x, x_lanes, totals)
+            spare = (change, e, x, x_lanes, totals)
+            wrong = errors_reach(matrix, groups, (sensors, weights), inverse_lanes, errors, spare)
             held = held_distance(groups, weights, errors)
             lost, eta = 1.0 - k * held, start + wrong + k * held * (0.5 * held + moved)
             root = lost * lost - 2.0 * k * eta
@@ -498,19 +498,9 @@ def track_all(
 @made_on_demand
 def tracking_kernel():
     """Return the kernel of `track_all`, with its arguments; it is compiled when the first tracker asks for it."""
-
-    def track(
-        rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times,
-        space, out,
-    ):  # fmt: skip
-        return track_all(
-            rows, packed, offsets, chains, links, groups, unknown, sensors, weights, settings, memory, samples, times,
-            space, out,
-        )  # fmt: skip
-
     one, two = "float64[::1], ", "float64[:,::1], "
     signature = two + 2 * one + 3 * two + 9 * one
-    return kernel(f"({signature[:-2]})", quick=True)(track)
+    return kernel(f"({signature[:-2]})", quick=True)(track_all)
 
 
 def tracking_space(n: int, nq: int, links: int, nu: int, m: int, sensors: int) -> Array:

@@ -20,8 +20,8 @@ from ..assembly import assemble
 from ..constraint_set import ConstraintSet
 from ..idle import IdleFreedom, bends, free_motions, holding, idle_freedoms, listed_joints, single_names
 from ..inputs import require_constraints
+from ..kernels import loop_derivatives as sk
 from ..kernels import loops as lk
-from ..kernels import second_derivatives as sk
 from ..kernels import tracking as tk
 from ..quantities import constraint_error, constraint_jacobian, constraint_quantities
 from .result import Setup, TrackedMotion, TrackedState
@@ -71,7 +71,7 @@ def largest_rates(model: Model, given: ArrayLike | Mapping[str, Any] | None) -> 
 
 
 def coordinate_groups(model: Model, rates: Array) -> Array:
-    """Return the table of groups of `kernels.second_derivatives`."""
+    """Return the table of groups of `kernels.loop_derivatives`."""
     groups = []
     for joint in model.joints:
         first, place = joint.v_slice.start + 1, joint.q_slice.start
@@ -86,7 +86,7 @@ def coordinate_groups(model: Model, rates: Array) -> Array:
 
 
 def loop_chains(model: Model, constraints: ConstraintSet, rates: Array) -> tuple[Array, Array]:
-    """Return the tables of chains and links of `kernels.second_derivatives`."""
+    """Return the tables of chains and links of `kernels.loop_derivatives`."""
     chains: list[list[float]] = []
     links: list[list[float]] = []
     for loop in constraints.table.loops:

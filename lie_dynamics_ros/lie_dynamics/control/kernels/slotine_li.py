@@ -54,7 +54,7 @@ def _columns(rows, q, i, work, out):
         h = (1.0 if p == 1 else 0.0, 1.0 if p == 2 else 0.0, 1.0 if p == 3 else 0.0)
         a, b, c = 1.0 if p == 4 else 0.0, 1.0 if p == 7 else 0.0, 1.0 if p == 9 else 0.0
         inertia = (a, 1.0 if p == 5 else 0.0, 1.0 if p == 6 else 0.0, b, 1.0 if p == 8 else 0.0, c)
-        m, f = reference_wrench(mass, h, inertia, 0.5 * (a + b + c), w, v, rw, xw, xv)
+        m, f = reference_wrench((mass, h, inertia), 0.5 * (a + b + c), w, v, rw, xw, xv)
         m, f = rotate(turn, m), rotate(turn, f)
         k = i
         while k > 0:

@@ -34,8 +34,9 @@ COLUMNS = 42
 
 
 @inline
-def reference_wrench(mass, h, inertia, e, w, v, rw, xw, xv):
+def reference_wrench(body, e, w, v, rw, xw, xv):
     """Return the wrench (m, f) of a body with twist (w, v), reference rate rw of turning and rate X = (xw, xv)."""
+    mass, h, inertia = body
     m, f = momentum(mass, h, inertia, xw, xv)
     m = add(m, cross(h, cross(rw, v)))
     m = add(m, cross(w, sub(symmetric_times(inertia, rw), scale(e, rw))))
@@ -51,7 +52,7 @@ def _wrench(rows, i, ploen, work):
         e = 0.5 * (inertia[0] + inertia[3] + inertia[5])
     w, v, rw = get3(work, i, W), get3(work, i, V), get3(work, i, RW)
     xw, xv = get3(work, i, XW), get3(work, i, XV)
-    return reference_wrench(rows[i, MASS], constants3(rows, i, MOMENT), inertia, e, w, v, rw, xw, xv)
+    return reference_wrench((rows[i, MASS], constants3(rows, i, MOMENT), inertia), e, w, v, rw, xw, xv)
 
 
 @inline

@@ -285,8 +285,9 @@ def _cholesky(rows, first, weighted, pair, factor):
 
 
 @outline
-def _fill_symbols(count, pair, outer, first, weighted, second, second_weighted, factor, raised):
-    """Fill L^-1 Gamma_ij of every pair."""
+def _fill_symbols(count, pair, outer, screws, curved, factor, raised):
+    """Fill L^-1 Gamma_ij of every pair, from first and second derivatives, each as it is and weighted."""
+    (first, weighted), (second, second_weighted) = screws, curved
     n = factor.shape[0]
     for p in range(count):
         j = outer[p]
@@ -361,7 +362,7 @@ def curvature(rows, q, out):
         bad = _cholesky(rows, first, weighted, pair, factor)
         if bad > 0:
             return SINGULAR + STATUS_STEP * bad
-        _fill_symbols(count, pair, outer, first, weighted, second, second_weighted, factor, raised)
+        _fill_symbols(count, pair, outer, (first, weighted), (second, second_weighted), factor, raised)
         _fill_normal(count, pair, outer, second, second_weighted, raised, normal)
         out[state] = 0.0
         if _fill_curvature(pair, normal, out[state]) != 0.0:

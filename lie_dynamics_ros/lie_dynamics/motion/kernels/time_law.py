@@ -9,8 +9,7 @@ from outside, in finitely many steps. Where c >= 0, standing still keeps all lim
 from __future__ import annotations
 
 from ...arrays import Array
-from ...engine.compile import kernel
-from ...engine.helpers import outline
+from ...engine.compile import kernel, outline
 
 #: Rows of squares from which the end can be reached: least and largest.
 LEAST, LARGEST = 0, 1
@@ -21,11 +20,12 @@ HARDEST = 1e30
 
 
 @outline
-def _range(a, b, c, i, x, step, least, most, found):
+def _range(limits, i, x, step, within, found):
     """Write least and largest s'' at a square x, each with its line in x: value, constant, slope, twice.
 
-    The next square is within ``least`` and ``most``.
+    `limits` are the rows a, b, c; the next square is `within` its least and its largest.
     """
+    (a, b, c), (least, most) = limits, within
     found[0], found[1], found[2] = (least - x) / (2.0 * step), least / (2.0 * step), -1.0 / (2.0 * step)
     found[3], found[4], found[5] = (most - x) / (2.0 * step), most / (2.0 * step), -1.0 / (2.0 * step)
     for r in range(a.shape[1]):
@@ -41,10 +41,10 @@ def _range(a, b, c, i, x, step, least, most, found):
 
 
 @outline
-def _border(a, b, c, i, x, step, least, most, found, side):
+def _border(limits, i, x, step, within, found, side):
     """Return the first square from x on, down (side -1) or up (1), for which there is an s''; negative for none."""
     for _ in range(MOST_CUTS):
-        _range(a, b, c, i, x, step, least, most, found)
+        _range(limits, i, x, step, within, found)
         if found[3] >= found[0]:
             return x
         steeper = found[2] - found[5]
@@ -82,8 +82,8 @@ def reachable(a: Array, b: Array, c: Array, steps: Array, limits: Array, reach: 
     for i in range(k - 1, -1, -1):
         step, least, most = steps[i], reach[LEAST, i + 1], reach[LARGEST, i + 1]
         rests = least == limits[LEAST, i] == 0.0 and _stands(c, i)
-        high = _border(a, b, c, i, limits[LARGEST, i], step, least, most, found, -1.0)
-        low = 0.0 if rests else _border(a, b, c, i, limits[LEAST, i], step, least, most, found, 1.0)
+        high = _border((a, b, c), i, limits[LARGEST, i], step, (least, most), found, -1.0)
+        low = 0.0 if rests else _border((a, b, c), i, limits[LEAST, i], step, (least, most), found, 1.0)
         if rests and high < 0.0:  # round-off
             high = 0.0
         if low < 0.0 or high < low * (1.0 - 1e-12):
@@ -102,7 +102,7 @@ def fastest(
     """Write squares (k + 1,), of which the first is given, and s'' (k,): each step the fastest within `reach`."""
     for i in range(steps.shape[0]):
         x, least, most = squares[i], reach[LEAST, i + 1], reach[LARGEST, i + 1]
-        _range(a, b, c, i, x, steps[i], least, most, found)
+        _range((a, b, c), i, x, steps[i], (least, most), found)
         squares[i + 1] = min(max(x + 2.0 * steps[i] * max(found[3], found[0]), least), most)
         slopes[i] = (squares[i + 1] - x) / (2.0 * steps[i])
     return len(steps)
@@ -115,7 +115,7 @@ def slowest(
     """Write the same, each step the slowest, to rest, which the last may reach before its end; return their number."""
     for i in range(steps.shape[0]):
         x, most = squares[i], reach[LARGEST, i + 1]
-        _range(a, b, c, i, x, steps[i], -HARDEST, most, found)
+        _range((a, b, c), i, x, steps[i], (-HARDEST, most), found)
         slope = min(found[0], found[3])
         beyond = x + 2.0 * steps[i] * slope
         if beyond <= 0.0:

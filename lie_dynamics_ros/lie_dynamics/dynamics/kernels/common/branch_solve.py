@@ -265,14 +265,15 @@ def eliminate_tile(rows, related, m, r):
 
 
 @outline
-def solve_columns(rows, given, paths, related, m, r, z, x, y):
+def solve_columns(rows, given, lists, m, r, z, x, y):
     """Fill the unknowns' rows of `x` with minus the solution, the others with the right hand sides.
 
-    `m` (nv times nv filled up to whole vectors) is what `factorize` made. `r` and `z`, which may be one array, have
-    three vectors for each row that `related` lists; `x` has three for each row of each group of columns. If `r` is
-    empty, `z` holds right hand sides that are eliminated from the leaves. `y` is where the solution will be handed out.
+    `lists` are paths and `related`. `m` (nv times nv filled up to whole vectors) is what `factorize` made. `r` and `z`,
+    which may be one array, have three vectors for each row that `related` lists; `x` has three for each row of each
+    group of columns. If `r` is empty, `z` holds right hand sides that are eliminated from the leaves. `y` is where the
+    solution will be handed out.
     """
-    n = int(rows[0, N_V])
+    n, (paths, related) = int(rows[0, N_V]), lists
     width, origin = LANES * groups_of(n), entry(related, 0)
     for c in range(groups_of(n)):
         at, end, base = entry(related, c), entry(related, c + 1), 3 * n * c

@@ -139,7 +139,7 @@ def right_sides(rows, q, given, work, m, x):
     block = LANES * groups_of(n)
     stride = 3 * block
     for i in range(n, 0, -1):
-        columns_of_row(rows, i, work, get3(work, i, T), get3(work, i, T + 3), x, 0, x, block, stride)
+        columns_of_row(rows, i, work, get3(work, i, T), get3(work, i, T + 3), x, block, stride)
     users_rows(rows, q, work, x, stride)
     mixed = given.shape[0] > 0
     for i in range(1, n + 1):
@@ -164,12 +164,13 @@ def complete_forces(rows, tau, given, work, y, z):
 
 
 @outline
-def equations(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, r):
+def equations(rows, state, given, y, work, paths, m, r):
     """Find accelerations, in `y`, and the equations for their derivatives, of one state or one tile.
 
     `m` (nv, nv) becomes the factorised mass matrix, `r` (nv, 3, nv) the right hand sides for q, qd and what is given.
     Their rows of nv entries are filled up to whole vectors; both must be zero where rows are not on one path.
     """
+    q, qd, tau, f_ext, qdd = state
     kinematics(rows, q, qd, work)
     accelerations(rows, qd, qdd, given, work)
     own_wrenches(rows, f_ext, work)
@@ -182,9 +183,10 @@ def equations(rows, q, qd, tau, f_ext, qdd, given, y, work, paths, m, r):
 
 
 @outline
-def derivatives(rows, given, paths, related, m, r, z, x, y, force):
-    """Write the derivatives of one state to y and, with a mask, to `force`; return whether all are finite."""
-    solve_columns(rows, given, paths, related, m, r, z, x, y)
+def derivatives(rows, given, lists, m, r, z, x, found):
+    """Write the derivatives of one state to those found, of forces with a mask; return whether all are finite."""
+    y, force = found
+    solve_columns(rows, given, lists, m, r, z, x, y)
     if given.shape[0] > 0:
         add_coupled(rows, given, m, x)
     return hand_out(rows, given, x, y, force)
@@ -216,11 +218,11 @@ def hybrid_derivatives(rows, q, qd, tau, f_ext, qdd, given, y, z):
     clear(r)
     load, qdds, forces = f_ext.reshape(f_ext.size), y.reshape(y.size), z.reshape(z.size)
     if n > 0:
-        equations(rows, q, qd, tau, load, qdd, given, qdds, work, paths, m, r)
+        equations(rows, (q, qd, tau, load, qdd), given, qdds, work, paths, m, r)
     if z.size > 0:
         complete_forces(rows, tau, given, work, qdds, forces)
     pick_related(related, groups_of(n), r, side)
-    good = derivatives(rows, given, paths, related, m, side, side, x, qdds, forces)
+    good = derivatives(rows, given, (paths, related), m, side, side, x, (qdds, forces))
     good = all_finite(qdds[:n]) and all_finite(forces[:n]) and good
     return OK if good else NOT_FINITE
 
@@ -262,7 +264,7 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
         load_tile(tau, start, tb)
         load_tile(f_ext, start, tc)
         load_tile(qdd, start, td)
-        equations(rows, tq, ta, tb, tc, td, given, ty, work, paths, m, r)
+        equations(rows, (tq, ta, tb, tc, td), given, ty, work, paths, m, r)
         good = store_line(ty, 0, n, start, y, 0)
         if given.shape[0] > 0:
             complete_forces(rows, tb, given, work, ty, tz)
@@ -272,10 +274,10 @@ def hybrid_derivatives_batch(rows, q, qd, tau, f_ext, qdd, given, y, z):
         transpose_systems(related, m, r, whole, ms, sides)
         whole = not unknown  # else what is zero stays so
         for s in range(min(stop - start, sides.shape[0])):  # plain Python has all states in one
-            found, forces = state_of(y, start + s), state_of(z, start + s)
+            found = state_of(y, start + s), state_of(z, start + s)
             mine, z_mine = numbers_of(ms, s), vectors_of(sides, s)
             r_mine = z_mine[:0] if unknown else z_mine
-            good = derivatives(rows, given, paths, related, mine, r_mine, z_mine, x, found, forces) and good
+            good = derivatives(rows, given, (paths, related), mine, r_mine, z_mine, x, found) and good
         if not good:
             status = max(status, NOT_FINITE)
     return status

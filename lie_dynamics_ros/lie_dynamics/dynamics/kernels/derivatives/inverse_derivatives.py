@@ -322,10 +322,10 @@ def add_users_block(rows, q, i, at, work, out, stride):
 
 
 @outline
-def columns_of_row(rows, i, work, tm, tf, dq, qat, dqd, vat, stride):
+def columns_of_row(rows, i, work, tm, tf, out, vat, stride):
     """Write row and column `i` of d tau / dq and d tau / dqd for all rows on the path to `i`, given I J_i = (tm, tf).
 
-    Entry (i, k) goes to ``at + (i - 1) stride + k - 1`` of the flat arrays.
+    Entry (i, k) goes to ``(i - 1) stride + k - 1`` of `out`, and for d tau / dqd `vat` further on.
     """
     jw, jv = get3(work, i, J), get3(work, i, J + 3)
     uw = get3(work, i, U)
@@ -342,15 +342,15 @@ def columns_of_row(rows, i, work, tm, tf, dq, qat, dqd, vat, stride):
         if k < first and k == int(rows[first, PARENT]):
             xm, xf = wrench_cross(jw, jv, get3(work, i, F), get3(work, i, F + 3))
             gm, gf = add(gm, xm), add(gf, xf)
-        put(dq, qat + (k - 1) * stride + column, dot(kw, gm) + dot(kv, gf))
-        put(dqd, vat + (k - 1) * stride + column, dot(kw, em) + dot(kv, ef))
+        put(out, (k - 1) * stride + column, dot(kw, gm) + dot(kv, gf))
+        put(out, vat + (k - 1) * stride + column, dot(kw, em) + dot(kv, ef))
         if k != i:
             x = dot(tf, get3(work, k, W + 3))
             if int(rows[int(rows[k, FIRST]), PARENT]) > 0 or is_users(rows, k):
                 x = x + dot(tm, get3(work, k, W)) + dot(t, get3(work, k, U))  # zero where the base does not turn
             y = dot(tm, get3(work, k, SUM)) + dot(tf, get3(work, k, SUM + 3)) + dot(t, kw)
-            put(dq, qat + row + k, x)
-            put(dqd, vat + row + k, y)
+            put(out, row + k, x)
+            put(out, vat + row + k, y)
         k = int(rows[k, PARENT])
 
 
@@ -394,7 +394,7 @@ def inverse_derivatives_core(rows, q, qd, qdd, f_ext, out, work):
     put_variations(rows, q, qd, qdd, work)
     for i in range(n, 0, -1):
         tm, tf = inertia_times(work, i, get3(work, i, J), get3(work, i, J + 3))
-        columns_of_row(rows, i, work, tm, tf, out, 0, out, n * n, n)
+        columns_of_row(rows, i, work, tm, tf, out, n * n, n)
         mass_of_row(rows, i, work, tm, tf, out, 2 * n * n, n)
         add_to_parent(rows, i, work)
     users_rows(rows, q, work, out, n)

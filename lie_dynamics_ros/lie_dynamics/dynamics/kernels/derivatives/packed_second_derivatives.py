@@ -276,8 +276,9 @@ def store_piece(piece, first, beyond, start, out, at, offset, window):
 
 
 @outline
-def fill_states(rows, q, qd, qdd, f_ext, lists, scratch, start, totals, out, offset):
-    """Fill the entries of the states of a tile, and return whether all are finite."""
+def fill_states(rows, states, lists, scratch, start, totals, out, offset):
+    """Fill the entries of the states of a tile: q, qd, qdd, f_ext; return whether all are finite."""
+    q, qd, qdd, f_ext = states
     work, turned, piece, window = scratch
     rows_alone(rows, q, qd, qdd, f_ext, work)
     sum_composites(rows, work)
@@ -344,7 +345,7 @@ def packed_second_derivatives_batch(rows, q, a, b, f_ext, _c, _given, out, _z):
         load_tile(a, start, ta)
         load_tile(b, start, tb)
         load_tile(f_ext, start, tf)
-        if not fill_states(rows, tq, ta, tb, tf, lists, scratch, start, totals, out, offset):
+        if not fill_states(rows, (tq, ta, tb, tf), lists, scratch, start, totals, out, offset):
             status = max(status, NOT_FINITE)
     drain()
     return status

@@ -153,16 +153,18 @@ def move(work, i, x, base, top):
 
 
 @outline
-def change_screw(qd, qdd, work, i, x, base, top, out, at):
+def change_screw(given, work, i, x, base, top, out, at):
     """Let x be the change of J_i."""
+    _, qd, qdd, _ = given
     move(work, i, times(get(qd, i - 1), x), base, top)
     add_twist(work, i, B, times(get(qdd, i - 1), x))
     put(out, at, get(out, at) + power(x, get_twist(work, i, _FC)))
 
 
 @outline
-def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
+def apply_seed(rows, table, e, given, work, out, at):
     """Add what entry `e` changes at its row; `at` is where the row's result is."""
+    q, qd, _, values = given
     what, i = table[e, seeds.WHAT], int(table[e, seeds.ROW])
     source, base, top = int(table[e, seeds.SOURCE]), int(table[e, seeds.BASE]), int(table[e, seeds.TOP])
     like = get2(work, 0, R)
@@ -190,7 +192,7 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
         zero = lift(0.0, like)
         x = ((zero, zero, zero), z)
         displace(work, i, times(get(q, int(rows[i, Q_INDEX])), x), base)
-        change_screw(qd, qdd, work, i, x, base, top, out, at)
+        change_screw(given, work, i, x, base, top, out, at)
         return
     x = triple(table, e, values, 0, like), triple(table, e, values, 3, like)
     if what <= seeds.SUBSPACE_RATE:
@@ -207,7 +209,7 @@ def apply_seed(rows, table, e, q, qd, qdd, values, work, out, at):
         if what <= seeds.AFTER_TWIST:
             displace(work, i, x, base)
         elif what == seeds.SUBSPACE:
-            change_screw(qd, qdd, work, i, x, base, top, out, at)
+            change_screw(given, work, i, x, base, top, out, at)
         else:
             add_twist(work, i, B, times(get(qd, i - 1), x))
         return
@@ -247,16 +249,19 @@ def wrench_change(i, hold, work):
 
 
 @inline
-def spread_changes(rows, table, e, end, hold, q, qd, qdd, values, work, state, out, shift):
-    """Fill what the entries `e` to `end` - 1, of one parameter, change: outwards from the base.
+def spread_changes(rows, table, entries, given, work, state, out, shift):
+    """Fill what the entries of one parameter change: outwards from the base.
 
-    `state` becomes 1 at rows that move. Results begin in row `shift` + 1 of `out`; to them goes how screws change.
+    `entries` are the first, that after the last, and how external wrenches are held; `given` is a state: q, qd, qdd and
+    its values. `state` becomes 1 at rows that move. Results begin in row `shift` + 1 of `out`; to them goes how screws
+    change.
     """
+    e, end, hold = entries
     state[0] = 0
     for c in range(E, _G):
         put2(work, 0, c, 0.0)
     while e < end and table[e, seeds.ROW] == 0.0:
-        apply_seed(rows, table, e, q, qd, qdd, values, work, out, 0)
+        apply_seed(rows, table, e, given, work, out, 0)
         state[0] = 1
         e += 1
     for i in range(1, int(rows[0, N_V]) + 1):
@@ -270,12 +275,12 @@ def spread_changes(rows, table, e, end, hold, q, qd, qdd, values, work, state, o
         for c in range(E, _G):
             put2(work, i, c, get2(work, parent, c) if state[parent] == 1 else lift(0.0, get2(work, i, R)))
         while e < end and table[e, seeds.ROW] == i and table[e, seeds.WHAT] != seeds.AFTER_TWIST:
-            apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
+            apply_seed(rows, table, e, given, work, out, shift + i)
             e += 1
         turned = power(bracket(get_twist(work, i, E), get_twist(work, i, J)), get_twist(work, i, _FC))
         put(out, shift + i, get(out, shift + i) + turned)
         while e < end and table[e, seeds.ROW] == i:
-            apply_seed(rows, table, e, q, qd, qdd, values, work, out, shift + i)
+            apply_seed(rows, table, e, given, work, out, shift + i)
             e += 1
         if rows[i, BODY] >= 0.0:
             wrench_change(i, hold, work)
@@ -304,15 +309,16 @@ def collect_changes(rows, work, state, out, shift):
 
 
 @inline
-def sensitivity_core(rows, table, starts, hold, q, qd, qdd, f_ext, values, out, work, state):
+def sensitivity_core(rows, table, starts, given, f_ext, out, work, state):
     """Fill `out` (parameters nv) for one tile of states; rows and wrenches that do not change are left out."""
     if rows[0, N_V] == 0.0:
         return
+    q, qd, qdd, _ = given
     motion(rows, q, qd, qdd, f_ext, work)
     sum_wrenches(rows, work)
-    for k in range(starts.shape[0] - 1):
+    for k in range(starts.shape[0] - 2):
         shift = k * int(rows[0, N_V]) - 1
-        spread_changes(rows, table, starts[k], starts[k + 1], hold, q, qd, qdd, values, work, state, out, shift)
+        spread_changes(rows, table, (starts[k + 1], starts[k + 2], starts[0]), given, work, state, out, shift)
         collect_changes(rows, work, state, out, shift)
 
 
@@ -344,7 +350,7 @@ def sensitivity_batch(rows, table, starts, q, qd, qdd, f_ext, values, y):
         load_tile(qdd, start, tb)
         load_tile(f_ext, start, tc)
         load_tile(values, start, td)
-        sensitivity_core(rows, table, starts[1:], starts[0], tq, ta, tb, tc, td, ty, work, state)
+        sensitivity_core(rows, table, starts, (tq, ta, tb, td), tc, ty, work, state)
         if not store_tile(ty, start, y):
             status = max(status, NOT_FINITE)
     return status

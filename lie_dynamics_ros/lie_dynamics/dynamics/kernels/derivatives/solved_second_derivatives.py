@@ -122,8 +122,9 @@ def multiply(rows, k, turned, motion, vectors, lower, table, to):
 
 
 @outline
-def add_forces(values, begin, s, blocks, k, related, targets, part, vectors, few, table):
-    """Add S T to the runs of a block: a row of values for each force, a column for each run."""
+def add_forces(values, begin, s, lists, k, part, vectors, sums):
+    """Add S T to the runs of block `k` in the sums: a row of values for each force, a column for each run."""
+    (blocks, related, targets), (few, table) = lists, sums
     columns, first, beyond, start = blocks[k, 1], blocks[k, 2], blocks[k, 3], blocks[k, 4]
     begin += blocks[k, 0] - start
     zero, last = lift(0.0, get(table, 0)), start + columns
@@ -155,11 +156,11 @@ def add_forces(values, begin, s, blocks, k, related, targets, part, vectors, few
 
 
 @outline
-def emit(table, vectors, runs, first, beyond, window, out, to, offset):
+def emit(table, vectors, runs, window, out, to, offset):
     """Store runs or sums of two, one after the other; return where the next begins."""
     lead = (to + offset) % LANES
     end = lead
-    for r in range(first, beyond):
+    for r in range(runs.shape[0]):
         a, b, count = runs[r, 0] * vectors, runs[r, 1] * vectors, runs[r, 2]
         # What is too much of the last vector is written over, or left behind.
         if b < 0:
@@ -178,10 +179,10 @@ def emit(table, vectors, runs, first, beyond, window, out, to, offset):
 
 
 @outline
-def find_state(rows, q, solve, slopes, values, begin, lists, leaving, scratch, out, to, offset):
+def find_state(rows, state, values, begin, lists, leaving, scratch, to):
     """Store what leaves of one state, whose entries begin in `values`; return where the next begins."""
-    blocks, related, targets = lists
-    runs, chunks, lower = leaving
+    q, solve, slopes = state
+    runs, chunks, lower, out, offset = leaving
     work, few, g, s, motion, turned, table, window = scratch
     n = int(rows[0, N_V])
     vectors = (n + LANES - 1) // LANES
@@ -203,12 +204,12 @@ def find_state(rows, q, solve, slopes, values, begin, lists, leaving, scratch, o
                 multiply(rows, k + 1, turned, motion, vectors, False, table, k * line)
         if part < 3:
             for k in range(part * n, part * n + n):
-                add_forces(values, begin, s, blocks, k, related, targets, part, vectors, few, table)
+                add_forces(values, begin, s, lists, k, part, vectors, (few, table))
         for k in range(n):
             if part % 2 == 1 and rows[int(rows[k + 1, FIRST]), PARENT] > 0.0:
                 multiply(rows, k + 1, turned, motion, vectors, part == 3 and lower, table, n * line + vectors)
             chunk = part * n + k
-            to = emit(table, vectors, runs, chunks[chunk], chunks[chunk + 1], window, out, to, offset)
+            to = emit(table, vectors, runs[chunks[chunk] : chunks[chunk + 1]], window, out, to, offset)
     return to
 
 
@@ -250,12 +251,10 @@ def solved_second_derivatives(
     scratch[3][:] = 0.0
     for v in range(vectors):
         put(scratch[6], n * LANES * vectors * vectors + v, lift(0.0, like[0]))
-    lists, leaving = (blocks, related, targets), (runs, chunks, out.shape[1] < 4 * n * n * n)
-    target = out.reshape(out.size)
-    offset, to = line_offset(target), 0
+    lists, target, to = (blocks, related, targets), out.reshape(out.size), 0
+    leaving = runs, chunks, out.shape[1] < 4 * n * n * n, target, line_offset(target)
     for i in range(out.shape[0]):
-        to = find_state(
-            rows, q[i], solve[i], slopes[i], values, i * blocks[3 * n, 0], lists, leaving, scratch, target, to, offset,
-        )  # fmt: skip
+        state = q[i], solve[i], slopes[i]
+        to = find_state(rows, state, values, i * blocks[3 * n, 0], lists, leaving, scratch, to)
     drain()
     return OK
