@@ -38,10 +38,11 @@ _HOMES = {
     "dynamics.derivatives.inverse_derivatives": (
         "bias_force_derivatives gravity_force_derivatives inverse_dynamics_derivatives torque_regressor"
     ),
-    "dynamics.inverse_dynamics": "inverse_dynamics",
+    "dynamics.inverse_dynamics": (
+        "bias_force coriolis_matrix gravity_force inverse_dynamics mass_matrix mass_matrix_rate"
+    ),
     "dynamics.joint_friction": "JointFriction",
     "dynamics.kinematics": "external_wrench forward_kinematics frame_pose jacobian jacobian_rate",
-    "dynamics.mass_matrix": "bias_force coriolis_matrix gravity_force mass_matrix mass_matrix_rate",
     "dynamics.motion": (
         "body_accelerations body_velocities center_of_mass centroidal_momentum_matrix kinetic_energy "
         "momentum potential_energy total_mass"

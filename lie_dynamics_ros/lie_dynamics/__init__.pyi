@@ -71,10 +71,16 @@ from .dynamics.derivatives.sensitivity import (
     inverse_dynamics_sensitivity,
 )
 from .dynamics.forward_dynamics import forward_dynamics, hybrid_dynamics, solve_mass_matrix
-from .dynamics.inverse_dynamics import inverse_dynamics
+from .dynamics.inverse_dynamics import (
+    bias_force,
+    coriolis_matrix,
+    gravity_force,
+    inverse_dynamics,
+    mass_matrix,
+    mass_matrix_rate,
+)
 from .dynamics.joint_friction import JointFriction
 from .dynamics.kinematics import external_wrench, forward_kinematics, frame_pose, jacobian, jacobian_rate
-from .dynamics.mass_matrix import bias_force, coriolis_matrix, gravity_force, mass_matrix, mass_matrix_rate
 from .dynamics.motion import (
     body_accelerations,
     body_velocities,

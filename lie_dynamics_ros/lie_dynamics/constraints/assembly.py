@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, ArrayLike
-from ..dynamics.mass_matrix import mass_matrix
+from ..dynamics.inverse_dynamics import mass_matrix
 from ..errors import InputError, SingularityError
 from ..lie._arrays import as_numbers, count_of, number_of
 from ..model.arguments import validate_model
 from ..model.configuration import by_name, require_finite, require_result
 from ..model.model import Model
-from ..model.user_joints import extend
+from ..model.pack import extend
 from ..shown import shown
 from .constraint_set import ConstraintSet
 from .dynamics import EMPTY, NO_MASK, Extra, sweep
@@ -99,7 +99,7 @@ def _steps(
     Of user-defined joints, couplings and user constraints the kernel knows nothing but at the q it is given.
     """
     n, size = model.nv, constraints.table.result_size
-    extended = extend(model, q, qd) if model.custom_joints else q
+    extended = extend(model.custom_joints, q, qd) if model.custom_joints else q
     fixed, values = constraints.fixed_rows(model, q, None)
     extra = Extra(constraints.table.settings, fixed, values, EMPTY, EMPTY, NO_MASK, tolerance, iterations)
     out = np.empty((len(q), size + extended.shape[1]))

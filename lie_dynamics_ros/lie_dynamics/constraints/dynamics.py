@@ -16,9 +16,8 @@ import numpy as np
 
 from ..arrays import Array, ArrayLike, Mask
 from ..dynamics.inputs import is_plain
-from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.inverse_dynamics import inverse_dynamics, mass_matrix
 from ..dynamics.losses import joint_terms
-from ..dynamics.mass_matrix import mass_matrix
 from ..engine.compile import raise_if_rejected
 from ..errors import InputError
 from ..lie._arrays import flatten_batch

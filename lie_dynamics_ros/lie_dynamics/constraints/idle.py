@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array, Mask
+from ..dynamics.inverse_dynamics import mass_matrix
 from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
-from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
 from ..model.model import Model
 from .constraint_set import Constraint, ConstraintSet

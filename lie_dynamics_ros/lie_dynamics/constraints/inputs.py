@@ -16,7 +16,7 @@ from ..model import layout
 from ..model.arguments import require_model
 from ..model.configuration import coordinate_name, require_finite, shaped
 from ..model.model import Model
-from ..model.user_joints import extend
+from ..model.pack import extend
 from .constraint_set import ConstraintSet
 from .kernels import loops as lk
 from .kinds import Loop
@@ -155,7 +155,7 @@ def read_states(
         _require_finite(model, "f_ext", forces)
     extended = flat["q"]
     if model.custom_joints:
-        extended = extend(model, extended, flat.get("qd", np.zeros((count, model.nv))))
+        extended = extend(model.custom_joints, extended, flat.get("qd", np.zeros((count, model.nv))))
     return States(batch, extended, flat, forces)
 
 

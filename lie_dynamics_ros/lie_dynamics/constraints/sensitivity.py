@@ -20,7 +20,7 @@ from ..dynamics.derivatives.sensitivity import (
     run_seeded,
     with_direct,
 )
-from ..dynamics.mass_matrix import mass_matrix
+from ..dynamics.inverse_dynamics import mass_matrix
 from ..lie._arrays import flatten_batch
 from ..model.configuration import require_result
 from ..model.model import Model

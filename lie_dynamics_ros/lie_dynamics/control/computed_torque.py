@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..dynamics.mass_matrix import gravity_force
+from ..dynamics.inverse_dynamics import gravity_force
 from ..model.arguments import require_model
 from ..model.configuration import rates
 from ..model.model import Model

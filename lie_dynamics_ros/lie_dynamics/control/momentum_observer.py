@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
+from ..dynamics.inverse_dynamics import coriolis_matrix, gravity_force, mass_matrix
 from ..dynamics.kinematics import jacobian
 from ..dynamics.losses import joint_losses
-from ..dynamics.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
 from ..model.arguments import require_model
 from ..model.model import Model
 from .tracking_error import gains

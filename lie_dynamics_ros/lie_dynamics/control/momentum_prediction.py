@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..lie import inertial_parameters
 from ..model import layout
 from ..model.model import Model
-from ..model.user_joints import extend
+from ..model.pack import extend
 from .kernels.momentum import momentum_terms
 from .kernels.prediction import update
 from .passivity import armature
@@ -147,7 +147,7 @@ class MomentumPrediction:
         """
         before, now = self._now, 1 - self._now
         p, h = self._p[now], self._h[now]
-        x = extend(self.model, q, qd) if self.model.custom_joints else q
+        x = extend(self.model.custom_joints, q, qd) if self.model.custom_joints else q
         if momentum_terms(self.model.table, x, qd, self._places, self._given, p, h) != layout.OK:
             self._known = False
             return None

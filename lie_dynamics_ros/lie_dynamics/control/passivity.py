@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..dynamics.inputs import Algorithm
-from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.inverse_dynamics import coriolis_product, inverse_dynamics
 from ..dynamics.losses import joint_losses
-from ..dynamics.mass_matrix import coriolis_product
 from ..errors import InputError
 from ..model import layout
 from ..model.arguments import require_model

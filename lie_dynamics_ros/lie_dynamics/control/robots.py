@@ -10,7 +10,6 @@ from ..arrays import Array
 from ..constraints.tracking.motor_dynamics import MotorDynamics
 from ..dynamics import forward_dynamics as forward
 from ..dynamics import inverse_dynamics as inverse
-from ..dynamics import mass_matrix as mass
 from ..errors import InputError
 from ..model.arguments import require_coordinates
 from ..model.model import Model
@@ -49,9 +48,9 @@ def forward_dynamics(model: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, effort: 
 
 def mass_matrix(model: Robot, q: npt.ArrayLike) -> Array:
     """Return the mass matrix (..., n, n)."""
-    return mass.mass_matrix(model, q) if isinstance(model, Model) else model.mass_matrix(q)
+    return inverse.mass_matrix(model, q) if isinstance(model, Model) else model.mass_matrix(q)
 
 
 def gravity_force(model: Robot, q: npt.ArrayLike) -> Array:
     """Return the efforts (..., n) that hold a robot at rest."""
-    return mass.gravity_force(model, q) if isinstance(model, Model) else model.gravity_force(q)
+    return inverse.gravity_force(model, q) if isinstance(model, Model) else model.gravity_force(q)

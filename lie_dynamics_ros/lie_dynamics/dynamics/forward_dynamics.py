@@ -12,14 +12,13 @@ from ..model.arguments import require_model
 from ..model.configuration import require_finite, shaped
 from ..model.model import Model
 from .inputs import NO_MASK, Algorithm, quick_path
-from .inverse_dynamics import inverse_dynamics
+from .inverse_dynamics import inverse_dynamics, mass_matrix
 from .kernels.forward_dynamics import any_hybrid_dynamics as _any
 from .kernels.forward_dynamics import forward_dynamics as _forward
 from .kernels.forward_dynamics import hybrid_dynamics as _hybrid
 from .kernels.forward_dynamics import hybrid_dynamics_batch as _batch
 from .kernels.forward_dynamics import hybrid_dynamics_unloaded as _unloaded
 from .losses import joint_terms
-from .mass_matrix import mass_matrix
 
 #: Condition number of the mass matrix beyond which forces give no accelerations worth the name.
 _WORST_CONDITION = 1e13

@@ -25,7 +25,7 @@ from ..model.arguments import require_model
 from ..model.configuration import coordinate_name, require_finite, shaped
 from ..model.coupling import MimicCoupling
 from ..model.model import Model
-from ..model.user_joints import extend
+from ..model.pack import extend
 
 #: Stands for "no external wrenches" in a call for one state.
 NO_WRENCH = np.zeros((0, 0))
@@ -55,7 +55,7 @@ class Algorithm:
     diagnose : callable, optional
         Kernel for one state, same inputs, whose status says why a result is not finite.
     extension : callable
-        ``extension(model, q, qd)`` appends to q what the kernel needs of user-defined joints.
+        ``extension(joints, q, qd)`` appends to q what the kernel needs of user-defined joints.
     """
 
     batch: Callable[..., int]
@@ -124,7 +124,7 @@ class Algorithm:
         if model.custom_joints:
             for name, array in flat.items():
                 _require_finite(model, name, array, given)
-            q = self.extension(model, q, flat.get("qd", np.zeros((count, model.rows.shape[0] - 1))))
+            q = self.extension(model.custom_joints, q, flat.get("qd", np.zeros((count, model.rows.shape[0] - 1))))
         outputs = [memory_for((*batch, *shape), kind, into) for shape in self._shapes(model)]
         if count == 0:
             return self._for_caller(model, outputs)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..control.tracking_error import gains
 from ..dynamics.forward_dynamics import forward_dynamics
+from ..dynamics.inverse_dynamics import coriolis_matrix, gravity_force, mass_matrix
 from ..dynamics.joint_friction import SMOOTHING_SPEED, JointFriction
 from ..dynamics.losses import joint_losses
-from ..dynamics.mass_matrix import coriolis_matrix, gravity_force, mass_matrix
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.model import Model

@@ -10,7 +10,7 @@ from scipy import special
 
 from ..arrays import Array
 from ..control.tracking_error import gains
-from ..dynamics.mass_matrix import gravity_force
+from ..dynamics.inverse_dynamics import gravity_force
 from ..errors import InputError
 from ..lie._arrays import numbers
 from ..model.arguments import require_model

@@ -1,6 +1,6 @@
 """Geometry of the mass metric: Christoffel symbols, curvature, geodesics; see ``doc/closed_form.md``."""
 
-from ..dynamics.mass_matrix import coriolis_product
+from ..dynamics.inverse_dynamics import coriolis_product
 from .curvature import (
     Flatness,
     christoffel_derivatives,

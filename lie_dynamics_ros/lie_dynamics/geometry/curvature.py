@@ -13,8 +13,8 @@ from ..arrays import Array, ArrayLike
 from ..dynamics.derivatives.inverse_derivatives import extend_twice, inverse_dynamics_derivatives
 from ..dynamics.derivatives.second_derivatives import inverse_dynamics_second_derivatives
 from ..dynamics.inputs import Algorithm, _check_quaternions
+from ..dynamics.inverse_dynamics import mass_matrix
 from ..dynamics.kernels.mass_matrix import mass_matrix_batch
-from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError, SingularityError
 from ..lie._arrays import flatten_batch
 from ..model import layout
@@ -216,7 +216,7 @@ def curvature_tensor(model: Model, q: ArrayLike) -> Array:
         return np.empty(shape)
     flat = uncoupled_positions(model, given)
     if model.custom_joints:
-        flat = extend_twice(model, flat, np.zeros((len(flat), n)))
+        flat = extend_twice(model.custom_joints, flat, np.zeros((len(flat), n)))
     out = np.empty((len(flat), n, n, n, n))
     status = _kernel(model.table, flat, out)
     if status != layout.OK:

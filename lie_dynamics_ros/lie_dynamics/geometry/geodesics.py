@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array, ArrayLike
 from ..dynamics.forward_dynamics import forward_dynamics
-from ..dynamics.mass_matrix import coriolis_matrix, mass_matrix
+from ..dynamics.inverse_dynamics import coriolis_matrix, mass_matrix
 from ..errors import InputError, LieDynamicsError
 from ..model import layout
 from ..model.arguments import require_coordinates, require_independent, require_model

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, ArrayLike
+from ..dynamics.inverse_dynamics import mass_matrix
 from ..dynamics.joint_friction import JointFriction, apply
 from ..dynamics.kernels import friction
 from ..dynamics.losses import orientations
-from ..dynamics.mass_matrix import mass_matrix
 from ..errors import InputError
 from ..model.arguments import require_model
 from ..model.configuration import by_name, rates

@@ -27,7 +27,7 @@ from ...core.robot_options import RobotOptions
 from ...lie_dynamics import ConstraintSet, Coupling, DescriptionError, JointFriction, LieDynamicsError, Loop, Model
 from ...lie_dynamics.errors import DescriptionWarning
 from ...lie_dynamics.files import read_file
-from ...lie_dynamics.model.mjcf_bounds import MjcfBounds
+from ...lie_dynamics.model.mjcf import MjcfBounds
 from ...lie_dynamics.model.urdf.reader import MAX_SIZE
 from ...lie_dynamics.texts import quoted
 from ...lie_dynamics.yaml_sections import is_yaml_text

@@ -7,12 +7,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ...errors import DescriptionError
-from .assemblies import Assemblies, assemblies_from_starts
-from .base import Mechanism, file_name
+from .base import Assemblies, Mechanism, assemblies_from_starts, file_name
 from .delta import LinearDelta, RotaryDelta, delta_robot, linear_delta
 from .planar import FiveBar, FourBarArm, PlanarThreeRrr, five_bar, four_bar, four_bar_arm, planar_3rrr
-from .rotary_legs import RotaryLegs, rotary_legs
-from .six_legs import GoughStewart, OffsetLegs, gough_stewart, offset_legs
+from .six_legs import GoughStewart, OffsetLegs, RotaryLegs, gough_stewart, offset_legs, rotary_legs
 from .three_rps import ThreeRps, three_rps
 
 #: Names and what makes the mechanisms.

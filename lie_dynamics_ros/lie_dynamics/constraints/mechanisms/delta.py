@@ -16,12 +16,13 @@ from ...model.model import ModelBuilder
 from ...shown import grouped, shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
-from .assemblies import Candidates, cosine_angle, six_legs
 from .base import (
     DOWN,
+    Candidates,
     Mechanism,
     about_z,
     add_universal,
+    cosine_angle,
     dimensions,
     disc,
     for_legs,
@@ -30,6 +31,7 @@ from .base import (
     require_reach,
     rod,
     shifted,
+    six_legs,
     thirds,
 )
 

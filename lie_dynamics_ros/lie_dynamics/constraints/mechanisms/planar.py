@@ -16,8 +16,21 @@ from ...model.model import ModelBuilder
 from ...shown import grouped, shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
-from .assemblies import Candidates, circles, real_roots, side_of
-from .base import DOWN, Mechanism, dimensions, disc, real_numbers, require_reach, rod, shifted, thirds
+from .base import (
+    DOWN,
+    Candidates,
+    Mechanism,
+    circles,
+    dimensions,
+    disc,
+    real_numbers,
+    real_roots,
+    require_reach,
+    rod,
+    shifted,
+    side_of,
+    thirds,
+)
 
 #: Hinges turn about -y, so that positive angles go up from x; points of the arm's plane are x + i z.
 _UP = [0.0, -1.0, 0.0]

@@ -15,8 +15,22 @@ from ...model.model import ModelBuilder
 from ...shown import grouped, shown
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop
-from .assemblies import Candidates, real_roots
-from .base import DOWN, STROKE, Mechanism, about_z, dimensions, disc, for_legs, placed, real_pose, rod, shifted, thirds
+from .base import (
+    DOWN,
+    STROKE,
+    Candidates,
+    Mechanism,
+    about_z,
+    dimensions,
+    disc,
+    for_legs,
+    placed,
+    real_pose,
+    real_roots,
+    rod,
+    shifted,
+    thirds,
+)
 
 _TURNS = np.array(thirds())
 #: Distance from a leg's plane that a ball joint of an output may have, relative to the mechanism.

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Array, ArrayLike
-from ...dynamics.inverse_dynamics import inverse_dynamics
+from ...dynamics.inverse_dynamics import gravity_force, inverse_dynamics, mass_matrix
 from ...dynamics.kinematics import FrameKind, jacobian
-from ...dynamics.mass_matrix import gravity_force, mass_matrix
 from ...errors import InputError, SingularityError
 from ...lie._arrays import as_real
 from ...model.arguments import validate_model

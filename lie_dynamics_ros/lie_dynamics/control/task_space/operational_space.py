@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
-from ...dynamics.mass_matrix import mass_matrix
+from ...dynamics.inverse_dynamics import mass_matrix
 from ...errors import InputError
 from ...model.arguments import require_model
 from ...model.configuration import rates

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import Array
+from ...dynamics.inverse_dynamics import bias_force, mass_matrix
 from ...dynamics.kinematics import frame_pose, jacobian_and_rate
-from ...dynamics.mass_matrix import bias_force, mass_matrix
 from ...errors import InputError, SingularityError
 from ...lie import se3
 from ...lie._arrays import number_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,8 @@ from ...arrays import AnyArray, Array, ArrayLike
 from ...model.arguments import require_model, zero_velocity
 from ...model.configuration import shaped
 from ...model.model import Model
+from ...model.pack import extend
 from ...model.structure import Joint
-from ...model.user_joints import extend
 from ...shown import shown
 from ..inputs import NO_WRENCH, Algorithm, quick_path
 from ..kernels.derivatives.inverse_derivatives import gravity_derivatives as _gravity
@@ -88,19 +89,19 @@ def _differences(joint: Joint, x: AnyArray, xd: AnyArray, unit: AnyArray) -> Any
     return total / _STEP
 
 
-def extend_twice(model: Model, q: AnyArray, qd: AnyArray) -> AnyArray:
+def extend_twice(users: Sequence[Joint], q: AnyArray, qd: AnyArray) -> AnyArray:
     """Return what `extend` returns, with the derivatives of each user-defined joint's S appended.
 
     For each of its coordinates k: the derivative of dS/dt along q_k, times qd (6), then dS_i/dq_k (6) for each column
     i. Since dS/dt = sum of dS/dq_k qd_k, the latter is what the user's function returns for a unit rate; the former is
     taken by differences.
     """
-    wide = extend(model, q, qd)
-    if not model.custom_joints:
+    wide = extend(users, q, qd)
+    if not users:
         return wide
     flat_q, flat_qd = q.reshape(-1, q.shape[-1]), qd.reshape(-1, qd.shape[-1])
     parts = [wide.reshape(len(flat_q), -1)]
-    for joint in model.custom_joints:
+    for joint in users:
         size = 6 * joint.type.nv * (1 + joint.type.nv)
         data = [_derivatives(joint, a, b) for a, b in zip(flat_q, flat_qd, strict=True)]
         parts.append(np.array(data).reshape(len(flat_q), size))

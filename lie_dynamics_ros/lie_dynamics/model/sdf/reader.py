@@ -21,8 +21,7 @@ from ..checks import InertiaCheck, check_inertias, check_mimics, suggestion
 from ..description import JointDescription, LinkDescription
 from ..urdf.fields import Strangers
 from ..urdf.reader import MAX_SIZE, read_source
-from .fields import SdfFields, read_sdf_element
-from .frames import UNIQUE_SINCE, WORLD, Frames, Scope, ScopeReader, SdfFrame
+from .fields import UNIQUE_SINCE, WORLD, Frames, Scope, ScopeReader, SdfFields, SdfFrame, read_sdf_element
 from .tree import JointReader, SdfJoint, Tree, add_bodies, ends, span
 
 #: Acceleration of free fall in a <world> that gives none, by the format [m/s^2].

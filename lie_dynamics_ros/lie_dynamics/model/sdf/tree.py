@@ -17,8 +17,7 @@ from ..bodies import BodyTree
 from ..description import Mimic
 from ..joint_types import JointType
 from ..urdf.fields import Strangers
-from .fields import SdfFields
-from .frames import UNIQUE_SINCE, WORLD, Frames, SdfFrame
+from .fields import UNIQUE_SINCE, WORLD, Frames, SdfFields, SdfFrame
 
 #: Kinds of joint in an SDF, and how many axes they have.
 AXES = {
