@@ -53,8 +53,7 @@ class InertiaSet:
         self.factor = np.linalg.cholesky(self.bound)
         self._turned = np.ascontiguousarray(np.swapaxes(self.factor, -1, -2))
         self._inverse = np.linalg.inv(self.factor)
-        self._room = np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
-        self._step = np.empty(1)
+        self._room, self._step = np.empty((3, 4, 4)), np.empty(1)
         k = len(parameters)  # a first step, so that nothing is compiled while a robot is controlled
         self.step(np.zeros((k, 4, 4)), np.zeros(10 * k), np.arange(k, dtype=np.int64), np.zeros((10, 16)), 0.0)
 
@@ -91,10 +90,11 @@ class InertiaSet:
         step : float
         """
         self._step[0] = step
-        moved, pseudo = np.empty_like(coordinates), np.empty_like(coordinates)
+        k = len(coordinates)
+        found = np.empty((2 * k, 4, 4))
         given = coordinates, slope, bodies, self._step, self.factor, dual
-        done = raise_if_rejected(learn(*given, *self._room, moved, pseudo))
-        return (moved, pseudo) if done == 1 else None
+        done = raise_if_rejected(learn(*given, self._room, found))
+        return (found[:k], found[k:]) if done == 1 else None
 
     def carried(self, slope: Array) -> Array:
         """Return W^T L W for slopes L (..., k, 4, 4) over P: those over R."""

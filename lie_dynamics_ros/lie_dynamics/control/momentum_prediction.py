@@ -91,7 +91,8 @@ class MomentumPrediction:
         self._places = np.full(model.n_bodies, -1, dtype=np.int64)
         self._places[bodies] = 10 * np.arange(k)
         self._given, self._armature = parameters.copy(), armature(model)
-        self._weight = 1.0 / np.minimum(scale, LARGEST_ACCELERATION * _lightest(model))
+        self._efforts = np.empty((3, n))  # what acted, its change if it acted earlier, and weights
+        self._efforts[2] = 1.0 / np.minimum(scale, LARGEST_ACCELERATION * _lightest(model))
         self.scale = scale
         self._parameters = np.ascontiguousarray(np.swapaxes(_turned(factor), 1, 2))  # of coordinates
         self._coordinates = np.linalg.inv(self._parameters)
@@ -99,7 +100,7 @@ class MomentumPrediction:
         self._filtered, self._information = np.zeros((2 * n, m + 5)), np.zeros((m + 2, m + 2))
         self._nuisances, self._velocity, self._left = np.zeros((n, 3, m + 5)), np.zeros((2, n)), 0.0
         self._now, self._known = 0, False  # place of the last state in the pairs, and whether there is one
-        self._rooms = tuple(np.empty(k) for k in ((2 * n + 3, m + 7), (m + 2, m + 2), (m + 1, m), m, 9))
+        self._rooms = tuple(np.empty(k) for k in ((2 * n + 3, m + 7), (m + 2, m + 2), (m + 1, m), m, 10))
         self._stiff = np.empty((2, 4, 4)), np.empty(4), np.empty((m, m)), np.empty(m)
         self.reset()
         q, zero = model.neutral(), np.zeros(n)
@@ -145,7 +146,7 @@ class MomentumPrediction:
             At most `LARGEST_STEP` times G (A + epsilon G)^-1 (A r - b), which moves Z by `LONGEST` at most; None where
             there is nothing to learn from.
         """
-        before, now = self._now, 1 - self._now
+        now = 1 - self._now
         p, h = self._p[now], self._h[now]
         x = extend(self.model.custom_joints, q, qd) if self.model.custom_joints else q
         if momentum_terms(self.model.table, x, qd, self._places, self._given, p, h) != layout.OK:
@@ -161,17 +162,17 @@ class MomentumPrediction:
         row, left, root, nearest, numbers = self._rooms
         turn, values, stiff, slope = self._stiff
         share = period / self.memory
-        numbers[:] = period, FILTER * share, share, SMALLEST**2, SURPRISE, REST, DOUBT, self._left, TIE
+        numbers[:] = period, FILTER * share, share, SMALLEST**2, SURPRISE, REST, DOUBT, self._left, TIE, now
+        self._efforts[:2] = effort, shift
         coordinates = (self._coordinates @ parameters[..., None]).reshape(-1)
         done = update(
-            self._p[before], p, self._h[before], h, self._velocity[before], self._velocity[now], effort,
-            shift, self._weight, numbers, self._parameters, coordinates, row, self._filtered,
-            self._information, self._nuisances, left, root, nearest, self.friction,
+            self._p, self._h, self._velocity, self._efforts, numbers, self._parameters, coordinates, row,
+            self._filtered, self._information, self._nuisances, left, root, nearest, self.friction,
             estimates, turn, values, stiff, slope,
         )  # fmt: skip
         if done != 1:
             return None
-        self.friction /= (self._weight * self.scale)[:, None]
+        self.friction /= (self._efforts[2] * self.scale)[:, None]
         self._left = float(numbers[7])
         size = math.sqrt(float(slope @ slope))
         if not math.isfinite(size + self._left):

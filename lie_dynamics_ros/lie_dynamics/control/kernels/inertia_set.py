@@ -60,16 +60,16 @@ def _between(i, j):
 
 
 @kernel(
-    "(float64[:,:,::1], float64[::1], int64[::1], float64[::1], float64[:,:,::1], float64[:,::1], float64[:,::1],"
-    " float64[:,::1], float64[::1], float64[:,:,::1], float64[:,:,::1])",
+    "(float64[:,:,::1], float64[::1], int64[::1], float64[::1], float64[:,:,::1], float64[:,::1], float64[:,:,::1],"
+    " float64[:,:,::1])",
     quick=True,
 )
-def learn(coordinates, slope, bodies, step, factor, dual, a, v, values, moved, pseudo):
-    """Write Z - h W^T L W within its bounds to `moved`, and the pseudo-inertias that it stands for.
+def learn(coordinates, slope, bodies, step, factor, dual, room, out):
+    """Write Z - h W^T L W within its bounds to `out`, and the pseudo-inertias that it stands for.
 
     Parameters
     ----------
-    coordinates, moved, pseudo : ndarray, shape (k, 4, 4)
+    coordinates : ndarray, shape (k, 4, 4)
     slope : ndarray, shape (10 n_bodies,)
         Y^T s, of all bodies of the robot.
     bodies : ndarray of int, shape (k,)
@@ -80,14 +80,16 @@ def learn(coordinates, slope, bodies, step, factor, dual, a, v, values, moved, p
         W.
     dual : ndarray, shape (10, 16)
         Takes slopes over parameters to L.
-    a, v, values : ndarray, shape (4, 4), (4, 4), (4,)
-        Room to work in.
+    room : ndarray, shape (3, 4, 4)
+        To work in.
+    out : ndarray, shape (2 k, 4, 4)
 
     Returns
     -------
     int
         1; 0 where a number is not finite.
     """
+    a, v, values, moved, pseudo = room[0], room[1], room[2, 0], out[: bodies.shape[0]], out[bodies.shape[0] :]
     for b in range(bodies.shape[0]):
         first = 10 * bodies[b]
         for i in range(4):

@@ -73,8 +73,9 @@ def _motions(rows, q, qd, work):
 
 
 @outline
-def _feel(rows, q, i, mass, h, inertia, work, p_out, h_out, column):
-    """Add the momentum of a body that hangs on row `i`, and its change, to a column of all joints that feel it."""
+def _feel(rows, q, i, body, work, p_out, h_out, column):
+    """Add the momentum of a body (mass, h, inertia) on row `i`, and its change, to a column of joints that feel it."""
+    mass, h, inertia = body
     turn = constants9(rows, i, BODY_ROTATION)
     w, v = unrotate(turn, get3(work, i, _W)), unrotate(turn, get3(work, i, _V))
     g = unrotate(turn, get3(work, i, _G))
@@ -144,7 +145,7 @@ def momentum_terms(rows, q, qd, places, parameters, p_out, h_out):
         if places[body] < 0:
             x = parameters[body]
             inertia = (x[4], x[5], x[6], x[7], x[8], x[9])
-            _feel(rows, q, i, x[0], (x[1], x[2], x[3]), inertia, work, p_out, h_out, last)
+            _feel(rows, q, i, (x[0], (x[1], x[2], x[3]), inertia), work, p_out, h_out, last)
             continue
         for c in range(10):
             h = (1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0, 1.0 if c == 3 else 0.0)
@@ -152,5 +153,5 @@ def momentum_terms(rows, q, qd, places, parameters, p_out, h_out):
                 1.0 if c == 4 else 0.0, 1.0 if c == 5 else 0.0, 1.0 if c == 6 else 0.0,
                 1.0 if c == 7 else 0.0, 1.0 if c == 8 else 0.0, 1.0 if c == 9 else 0.0,
             )  # fmt: skip
-            _feel(rows, q, i, 1.0 if c == 0 else 0.0, h, inertia, work, p_out, h_out, places[body] + c)
+            _feel(rows, q, i, (1.0 if c == 0 else 0.0, h, inertia), work, p_out, h_out, places[body] + c)
     return OK if all_finite(p_out.reshape(p_out.size)) and all_finite(h_out.reshape(h_out.size)) else NOT_FINITE

@@ -47,8 +47,12 @@ def turned_by(w, R):
 
 
 @inline
-def followed(away, moves, change, v, a, speed, acceleration, k, h):
-    """Return the acceleration after a step: that of a third-order filter, bounded."""
+def followed(target, v, a, limits, k, h):
+    """Return the acceleration after a step: that of a third-order filter, bounded in speed and acceleration.
+
+    The target is where it is away from here, how it moves, and how that changes.
+    """
+    (away, moves, change), (speed, acceleration) = target, limits
     command = shortened(add(moves, scale(k, away)), speed)
     wanted = shortened(add(change, scale(SPEEDING * k, sub(command, v))), acceleration)
     return add(a, scale(-np.expm1(-SMOOTHING * k * h), sub(wanted, a)))
@@ -82,8 +86,8 @@ def advance_pose(pose: Array, target: Array, moves: Array, motion: Array, settin
         if s[AIMED] != 0.0:
             turn = add(rotation_vector(transpose(matmul(R, goal))), scale(0.5 * before, add(vw, uw)))
             way = add(sub(there, p), scale(0.5 * before, add(vp, up)))
-        a = followed(turn, uw, cw, w, a, s[PACE] * s[SPEED], s[ACCELERATION], s[RATE], h)
-        b = followed(way, up, cp, v, b, s[PACE] * s[SPEED + 1], s[ACCELERATION + 1], s[RATE + 1], h)
+        a = followed((turn, uw, cw), w, a, (s[PACE] * s[SPEED], s[ACCELERATION]), s[RATE], h)
+        b = followed((way, up, cp), v, b, (s[PACE] * s[SPEED + 1], s[ACCELERATION + 1]), s[RATE + 1], h)
         R = turned_by(add(scale(h, w), scale(0.5 * h * h, a)), R)
         p = add(p, add(scale(h, v), scale(0.5 * h * h, b)))
         w, v = add(w, scale(h, a)), add(v, scale(h, b))

@@ -18,13 +18,16 @@ _FEW = 1e-4
 
 
 @inline
-def _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, weight, numbers, row):
+def _scaled(p, h, qd, efforts, numbers, row):
     """Write the equations of a period (parameters, given part and effort, shift, nuisances); False if not finite.
 
     That of a joint which rests or turns round is zero: what friction does then is not known, not even its sign. In the
     second half of the rows it counts a little all the same, without nuisances, while another joint is faster.
     """
-    n, m, period, rest, fastest = p_now.shape[0], p_now.shape[1] - 1, numbers[0], numbers[5], 0.0
+    n, m, period, rest, fastest = p.shape[1], p.shape[2] - 1, numbers[0], numbers[5], 0.0
+    now = int(numbers[9])
+    p_before, p_now, h_before, h_now, qd_before, qd_now = p[1 - now], p[now], h[1 - now], h[now], qd[1 - now], qd[now]
+    effort, shift, weight = efforts[0], efforts[1], efforts[2]
     for i in range(n):
         speed = 0.5 * (qd_before[i] + qd_now[i])
         row[i, m + 1] = speed * speed / (speed * speed + rest * rest)
@@ -196,15 +199,14 @@ def _fit_friction(nuisances, coordinates, slope, information, left, row, found):
 
 
 @kernel(
-    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[::1], float64[::1],"
-    " float64[::1], float64[::1], float64[::1], float64[:,:,::1], float64[::1], float64[:,::1], float64[:,::1],"
+    "(float64[:,:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[:,:,::1],"
+    " float64[::1], float64[:,::1], float64[:,::1],"
     " float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[::1], float64[:,::1],"
     " float64[:,:,::1], float64[:,:,::1], float64[::1], float64[:,::1], float64[::1])",
     quick=True,
 )
 def update(
-    p_before, p_now, h_before, h_now, qd_before, qd_now, effort,
-    shift, weight, numbers, units, coordinates, row, filtered,
+    p, h, qd, efforts, numbers, units, coordinates, row, filtered,
     information, nuisances, left, root, nearest, found,
     estimates, turn, values, stiff, slope,
 ):  # fmt: skip
@@ -212,18 +214,17 @@ def update(
 
     Parameters
     ----------
-    p_before, p_now, h_before, h_now : ndarray, shape (n, m + 1)
+    p, h : ndarray, shape (2, n, m + 1)
         Of `momentum_terms` at both ends of the period.
-    qd_before, qd_now : ndarray, shape (n,)
+    qd : ndarray, shape (2, n)
         Velocities there [rad/s, m/s].
-    effort, shift : ndarray, shape (n,)
-        Mean of what acted on the joints in it, and what it would be more by if it acted a period earlier [N m, N].
-    weight : ndarray, shape (n,)
-        Of the joints' equations [1 / (N m), 1 / N].
-    numbers : ndarray, shape (9,)
+    efforts : ndarray, shape (3, n)
+        Mean of what acted on the joints in it, and what it would be more by if it acted a period earlier [N m, N];
+        weight of the joints' equations [1 / (N m), 1 / N].
+    numbers : ndarray, shape (10,)
         Period [s], the same over the time of the filter and over the memory, epsilon, surprise, speed of rest
-        [rad/s, m/s], weight of what fits leave, what the last fit left, which is written, and how much equations of
-        joints at rest count while others move.
+        [rad/s, m/s], weight of what fits leave, what the last fit left, which is written, how much equations of
+        joints at rest count while others move, and which of the pairs is the end of the period.
     units : ndarray, shape (k, 10, 10)
         Parameters of the b-th body are `units[b]` times its coordinates.
     coordinates : ndarray, shape (m,)
@@ -258,8 +259,8 @@ def update(
     int
         1; 0 where a number is not finite, and nothing is taken in.
     """
-    m = p_now.shape[1] - 1
-    if not _scaled(p_before, p_now, h_before, h_now, qd_before, qd_now, effort, shift, weight, numbers, row):
+    m = p.shape[2] - 1
+    if not _scaled(p, h, qd, efforts, numbers, row):
         return 0
     _filter(row, units, numbers[1], filtered)
     worst = _innovation(filtered, nuisances, coordinates, row) / numbers[4]

@@ -27,11 +27,11 @@ def multiply(term: Array, degree: int, root: float) -> None:
 
 @inline
 def add_term(
-    work: Array, factor: float, c0: float, c1: float, c2: float, ones: int, poles: int, pole: float, power: int
+    work: Array, factor: float, c: tuple[float, float, float], ones: int, poles: int, pole: float, power: int
 ) -> None:
-    """Add factor (c0 + c1 z + c2 z^2) (z - 1)^ones (z - pole)^poles z^power to the first row; overwrites the second."""
+    """Add factor (c_0 + c_1 z + c_2 z^2) (z - 1)^ones (z - pole)^poles z^power to the first row; the second is lost."""
     term, degree = work[1], 2
-    term[0], term[1], term[2] = c0, c1, c2
+    term[0], term[1], term[2] = c
     for _ in range(ones):
         multiply(term, degree, 1.0)
         degree += 1
@@ -91,13 +91,13 @@ def axis_is_stable(numbers: Array, work: Array) -> int:
     pulls = kp != 0.0 or ki != 0.0
     extra = 1 if ki != 0.0 else 0 if pulls else -1  # powers of z - 1 that all terms have besides
     work[0, :] = 0.0
-    add_term(work, 1.0, 1.0, 0.0, 0.0, 2 + extra, filtered, pole, past)
+    add_term(work, 1.0, (1.0, 0.0, 0.0), 2 + extra, filtered, pole, past)
     if pulls:
-        add_term(work, kp + 0.5 * ki, p0, p1, p2, extra, filtered, pole, 0)
+        add_term(work, kp + 0.5 * ki, (p0, p1, p2), extra, filtered, pole, 0)
     if filtered:
-        add_term(work, kd * (1.0 - pole) * (1.0 - pole), p0, p1, p2, 1 + extra, 0, pole, 1)
+        add_term(work, kd * (1.0 - pole) * (1.0 - pole), (p0, p1, p2), 1 + extra, 0, pole, 1)
     else:
-        add_term(work, kd, v0, v1, 0.0, 1 + extra, 0, pole, 0)
+        add_term(work, kd, (v0, v1, 0.0), 1 + extra, 0, pole, 0)
     if ki != 0.0:
-        add_term(work, ki, p0, p1, p2, 0, filtered, pole, 0)
+        add_term(work, ki, (p0, p1, p2), 0, filtered, pole, 0)
     return roots_are_inside(work, 2 + extra + filtered + past)

@@ -307,18 +307,18 @@ def _push(weighted, vectors, squares, joints, numbers, turn):
 
 
 @kernel(
-    "(float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1],"
-    " float64[:,::1], float64[:,::1], float64[::1])",
+    "(float64[:,::1], float64[:,:,::1], float64[:,::1], float64[:,::1], float64[:,:,::1], float64[:,::1],"
+    " float64[:,::1], float64[::1])",
     quick=True,
 )
-def task_law(J, mass, factor, weighted, vectors, squares, joints, turn, numbers):
+def task_law(J, masses, weighted, vectors, squares, joints, turn, numbers):
     """Write the torques of a law, and what it is made of; return a status.
 
     Parameters
     ----------
     J : ndarray, shape (12, n)
         Of the frame, and its rate.
-    mass, factor : ndarray, shape (n, n)
+    masses : ndarray, shape (2, n, n)
         M, twice: the second one becomes its factor.
     weighted : ndarray, shape (n, 6)
         For M^-1 J^T.
@@ -327,9 +327,10 @@ def task_law(J, mass, factor, weighted, vectors, squares, joints, turn, numbers)
     turn : ndarray, shape (3, 3)
         Rows are the axes of the gains, seen from the frame.
     """
-    n = mass.shape[0]
-    if J.shape[0] != 12 or J.shape[1] != n or mass.shape[1] != n or factor.shape[0] != n or factor.shape[1] != n:
+    n = masses.shape[1]
+    if J.shape[0] != 12 or J.shape[1] != n or masses.shape[0] != 2 or masses.shape[2] != n:
         return BAD_SHAPE
+    mass, factor = masses[0], masses[1]
     if weighted.shape[0] != n or weighted.shape[1] != 6 or vectors.shape[0] != VECTOR_ROWS or vectors.shape[1] != 6:
         return BAD_SHAPE
     if squares.shape[0] != SQUARES or squares.shape[1] != 6 or squares.shape[2] != 6 or turn.size != 9:

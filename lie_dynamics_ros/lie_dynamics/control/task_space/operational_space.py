@@ -95,8 +95,8 @@ def operational_space(
     if chosen.shape != (6,) or chosen.dtype != np.bool_ or not chosen.any():
         raise InputError(f"mask: six truth values, not all False, are expected, got {mask!r}", name="mask")
     fields, _, _ = evaluate_law(
-        model, q, qd, frame, (pose, twist, acceleration), {"kp": kp, "kd": kd},
-        {"null_torque": null_torque, "null_spring": null_spring}, axes, speed,
+        model, (q, qd), (frame, pose, twist, acceleration), {"kp": kp, "kd": kd},
+        {"null_torque": null_torque, "null_spring": null_spring, "speed": speed}, axes,
         {"singular": singular, "fastest": np.inf, "yielding": yielding, "lever": lever}, chosen,
     )  # fmt: skip
     return TaskTorque(*fields)
@@ -226,8 +226,8 @@ def impedance(
         As `operational_space`.
     """
     fields, frequencies, share = evaluate_law(
-        model, q, qd, frame, (pose, twist, acceleration), {"stiffness": stiffness, "damping_ratio": damping_ratio},
-        {"null_torque": null_torque, "null_spring": null_spring}, axes, speed,
+        model, (q, qd), (frame, pose, twist, acceleration), {"stiffness": stiffness, "damping_ratio": damping_ratio},
+        {"null_torque": null_torque, "null_spring": null_spring, "speed": speed}, axes,
         {"singular": singular, "fastest": fastest, "yielding": yielding, "lever": 0.0},
     )  # fmt: skip
     found: tuple[Any, ...] = *fields, np.sort(frequencies), share

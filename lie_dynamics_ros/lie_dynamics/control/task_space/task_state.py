@@ -106,14 +106,11 @@ class TaskTorque:
 
 def evaluate_law(
     model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    frame: str | int,
-    motion: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
+    state: tuple[npt.ArrayLike, npt.ArrayLike],
+    task: tuple[str | int, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
     gains: dict[str, npt.ArrayLike],
-    null: dict[str, npt.ArrayLike | None],
+    joints: dict[str, npt.ArrayLike | None],
     axes: str,
-    speed: npt.ArrayLike | None,
     numbers: dict[str, float],
     chosen: npt.NDArray[Any] = _ALL,
 ) -> tuple[tuple[Any, ...], Array, float]:
@@ -121,14 +118,16 @@ def evaluate_law(
 
     Parameters
     ----------
-    model, q, qd, frame, axes, speed
+    model, axes
         As `operational_space`.
-    motion : tuple
-        Pose, twist and acceleration desired.
+    state : tuple
+        q and qd.
+    task : tuple
+        Frame, and the pose, twist and acceleration desired of it.
     gains : dict
         Two arguments of six numbers: kp and kd, or stiffness and damping ratio, which make the law an impedance.
-    null : dict
-        `null_torque` and `null_spring`.
+    joints : dict
+        `null_torque`, `null_spring` and `speed`.
     numbers : dict
         `singular`, `yielding`, `lever` and `fastest`, all numbers.
     chosen : ndarray, shape (6,)
@@ -145,20 +144,21 @@ def evaluate_law(
         For bad input, or a mass matrix that has no inverse; names the frame, the joint or the argument.
     """
     require_model(model)
+    (q, qd), (frame, pose, twist, acceleration), speed = state, task, joints["speed"]
     J, bias = jacobian_and_rate(model, q, qd, frame), bias_force(model, q, qd)
     if J.ndim != 2 or bias.ndim != 1:
         raise InputError(f"q, qd: one state is expected, got shapes {np.shape(q)} and {np.shape(qd)}", name="q")
     M, n, rate, elastic = mass_matrix(model, q), len(bias), np.asarray(qd, np.float64), "stiffness" in gains
-    joints, vectors = np.empty((law.JOINT_ROWS, n)), np.empty((law.VECTOR_ROWS, 6))
+    by_joint, vectors, masses = np.empty((law.JOINT_ROWS, n)), np.empty((law.VECTOR_ROWS, 6)), np.empty((2, n, n))
+    masses[:] = M
     squares, weighted = np.empty((law.SQUARES, 6, 6)), np.empty((n, 6))
-    joints[law.BIAS], joints[law.RATE] = bias, rate
-    for row, (name, value) in zip((law.NULL_TORQUE, law.NULL_SPRING), null.items(), strict=True):
-        joints[row] = 0.0 if value is None else _array(value, (n,), name)
+    by_joint[law.BIAS], by_joint[law.RATE] = bias, rate
+    for row, name, least in _BY_JOINT:
+        value = joints[name]
+        by_joint[row] = least if value is None else _array(value, (n,), name)
     for row, (name, value) in zip((law.FIRST, law.SECOND), gains.items(), strict=True):
         vectors[row] = _array(value, (6,), name)
-    joints[law.SPEED] = np.inf if speed is None else _array(speed, (n,), "speed")
     vectors[law.TWIST], vectors[law.CHOSEN] = J[:6] @ rate, chosen
-    pose, twist, acceleration = motion
     given, desired = np.empty(GIVEN_SIZE), _array(pose, (4, 4), "pose")
     given[:6], given[6:12] = _array(twist, (6,), "twist"), _array(acceleration, (6,), "acceleration")
     given[12:] = vectors[law.TWIST]
@@ -174,13 +174,13 @@ def evaluate_law(
     for at, (name, (expected, good)) in zip(_GIVEN, _NUMBERS.items(), strict=True):
         value = numbers[name]
         told[at] = value if type(value) is float and good(value) else number_of(name, value, expected, good)
-    status = law.task_law(J, M, np.array(M), weighted, vectors, squares, joints, turn, told)
+    status = law.task_law(J, masses, weighted, vectors, squares, by_joint, turn, told)
     if status != OK:
         _refuse(status, model, gains, speed)
     pace, share, damped, given_up = told[law.PACE :].tolist()
     fields = (
-        joints[law.TORQUE], joints[law.ACCELERATION], joints[law.TASK_RATE], joints[law.TASK_ACCELERATION],
-        joints[law.PULL], vectors[law.ERROR], vectors[law.VELOCITY_ERROR], J[:6], weighted, M, squares[law.INVERSE],
+        by_joint[law.TORQUE], by_joint[law.ACCELERATION], by_joint[law.TASK_RATE], by_joint[law.TASK_ACCELERATION],
+        by_joint[law.PULL], vectors[law.ERROR], vectors[law.VELOCITY_ERROR], J[:6], weighted, M, squares[law.INVERSE],
         squares[law.SHARP], squares[law.SPRING], squares[law.DAMPER], pace, int(damped), given_up,
     )  # fmt: skip
     return fields, vectors[law.FREQUENCIES], share
@@ -192,6 +192,7 @@ _NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "yielding": ("a number >= 0", lambda x: 0.0 <= x < np.inf),
     "lever": ("a number >= 0", lambda x: 0.0 <= x < np.inf),
 }
+_BY_JOINT = (law.NULL_TORQUE, "null_torque", 0.0), (law.NULL_SPRING, "null_spring", 0.0), (law.SPEED, "speed", np.inf)
 _GIVEN = law.SINGULAR, law.FASTEST, law.YIELDING, law.LEVER
 
 
