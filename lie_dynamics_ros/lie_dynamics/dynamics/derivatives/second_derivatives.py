@@ -286,13 +286,8 @@ def forward_dynamics_second_derivatives(
         State and joint forces.
     vector : array-like, shape (..., nv), optional
         What to contract the accelerations with, for instance costates. Left out, all accelerations are differentiated.
-    f_ext : array-like, shape (..., n_bodies, 6), optional
-        External wrenches on the bodies, constant in their frames.
-    threads : int
-        Threads that share a batch.
-    out : optional
-        What an earlier call returned, whose memory is used again where it fits; new memory of large tensors takes
-        longer than their computation.
+    f_ext, threads, out
+        As `inverse_dynamics_second_derivatives`.
     packed : bool
         Without a vector: only entries that the tree leaves, each pair of equal ones once, which takes two thirds of the
         time.
@@ -353,13 +348,8 @@ def hybrid_dynamics_second_derivatives(
         True where the acceleration is given, False where the force is.
     vector : array-like, shape (..., nv), optional
         What to contract what is found with. Left out, all of it is differentiated.
-    f_ext : array-like, shape (..., n_bodies, 6), optional
-        External wrenches on the bodies, constant in their frames.
-    threads : int
-        Threads that share a batch.
-    out : optional
-        What an earlier call returned, whose memory is used again where it fits; new memory of large tensors takes
-        longer than their computation.
+    f_ext, threads, out
+        As `inverse_dynamics_second_derivatives`.
 
     Returns
     -------

@@ -58,12 +58,8 @@ class ForwardSecondDerivatives:
 
     Attributes
     ----------
-    dq_dq : ndarray
-        Along q_j and q_k; symmetric in the last two axes.
-    dq_dqd : ndarray
-        Along q_j and qd_k.
-    dqd_dqd : ndarray
-        Along qd_j and qd_k; symmetric.
+    dq_dq, dq_dqd, dqd_dqd : ndarray
+        As those of `SecondDerivatives`.
     dq_dtau : ndarray
         Along q_j and tau_k: the derivative of column k of the inverse mass matrix along q_j.
     """
@@ -84,12 +80,8 @@ class HybridSecondDerivatives:
 
     Attributes
     ----------
-    dq_dq : ndarray
-        Along q_j and q_k; symmetric in the last two axes.
-    dq_dqd : ndarray
-        Along q_j and qd_k.
-    dqd_dqd : ndarray
-        Along qd_j and qd_k; symmetric.
+    dq_dq, dq_dqd, dqd_dqd : ndarray
+        As those of `SecondDerivatives`.
     dq_dgiven : ndarray
         Along q_j and what is given at coordinate k: qdd_k where it is prescribed, else tau_k.
     """
