@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from lie_dynamics_ros.lie_dynamics.stewart.assembly import paths as assembly_classes
-from lie_dynamics_ros.lie_dynamics.stewart.assembly.kernels.paths import ARRIVED, CONDITION, N_STEPS, track_all
+from lie_dynamics_ros.lie_dynamics.stewart.kernels.paths import ARRIVED, CONDITION, N_STEPS, track_all
 
 Sample = Callable[[np.random.Generator, bool], tuple[np.ndarray, np.ndarray]]
 _SAME = 1e-6

@@ -16,6 +16,8 @@ import numpy as np
 from ..lie_dynamics import InputError
 from ..lie_dynamics.arrays import Array
 from ..lie_dynamics.files import write_file
+from ..lie_dynamics.lie import so3
+from ..lie_dynamics.plots import plot_legs
 from ..lie_dynamics.shown import picture, table, write_page
 from ..lie_dynamics.stewart import (
     DisplacementSensor,
@@ -34,12 +36,11 @@ from ..lie_dynamics.stewart import (
 )
 from ..lie_dynamics.stewart.calibration.measured import unmeasured
 from ..lie_dynamics.stewart.calibration.model import all_points
-from ..lie_dynamics.stewart.calibration.rotary import DIRECTIONS, LEG_PARAMETERS
+from ..lie_dynamics.stewart.calibration.rotary import DIRECTIONS, LEG_PARAMETERS, RotaryCalibration
 from ..lie_dynamics.stewart.geometry.any_platform import Platform, any_platform, points_of
 from ..lie_dynamics.stewart.plots import new_figure, plot_platform
 from ..lie_dynamics.texts import listed
 from .command import check_output, ended
-from .rotary_report import ANGLES, write_rotary
 from .stations import Sources, read_stations
 
 if TYPE_CHECKING:
@@ -167,6 +168,62 @@ def _residuals(found: MeasuredCalibration, legs: Sequence[str]) -> Figure:
     axes[0, 0].set(xlabel="measurement", ylabel="residual [um]")
     figure.set_layout_engine("constrained")
     figure.legend(axes[0, 0].lines, [leg.replace("$", r"\$") for leg in legs], loc="outside center right", fontsize=7)
+    return figure
+
+
+#: Parameters that are angles.
+ANGLES = ("tilt_x", "tilt_y", "zero")
+_ROTARY_ERRORS = "Of the measurements, as calibrated, root mean squares."
+_ROTARY_CHANGES = (
+    "What was added to the drawing, with standard deviations: points and lengths [mm], axes and zero angles [mrad]. "
+    "What is told: the part of each tolerance that the measurements took away, 0 (as drawn) to 1."
+)
+
+
+def write_rotary(
+    found: RotaryCalibration, path: Path, legs: Sequence[str], remarks: Sequence[str], measured: Array, whole: bool,
+    plan: Sequence[str], next_poses: PlannedPoses,
+) -> Path:  # fmt: skip
+    """Write what was calibrated, how well, and what to measure next; return the path.
+
+    Measured poses are (k, 4, 4), of which positions alone count unless they are whole.
+    """
+    shifts, turns = _rotary_errors(found, measured)
+    rows = [("distance [mm]", f"{1e3 * np.sqrt(np.mean(shifts**2)):.4g}")]
+    rows += [("angle [mrad]", f"{1e3 * np.sqrt(np.mean(turns**2)):.4g}")] if whole else []
+    parts = ["<h1>Calibrated platform</h1>", *(f"<p>{escape(text)}.</p>" for text in (*remarks, str(found)))]
+    parts += ["<h2>Errors</h2>", f"<p>{_ROTARY_ERRORS}</p>", table(("error", "calibrated"), rows)]
+    parts += [picture(_drawn(shifts, turns if whole else None), "errors of each measurement")]
+    parts += ["<h2>Legs</h2>", f"<p>{_ROTARY_CHANGES}</p>", _rotary_changes(found, legs)]
+    lost = ", ".join(found.unidentifiable) or "nothing"
+    parts += ["<h2>What the measurements determine</h2>"]
+    parts += [f"<p>{found.rank} combinations of {len(found.names)} parameters. Not by themselves: {escape(lost)}.</p>"]
+    parts += ["<h2>What to measure next</h2>", *plan, picture(plot_legs(found.platform, next_poses.poses[0]), "a pose")]
+    return write_page(path, "Calibrated platform", parts)
+
+
+def _rotary_errors(found: RotaryCalibration, measured: Array) -> tuple[Array, Array]:
+    """Return distances (k,) [m] and angles (k,) [rad] from measured poses of the tool (k, 4, 4)."""
+    seen = found.base @ found.poses @ found.tool
+    turned = so3.log(np.swapaxes(seen[:, :3, :3], -1, -2) @ measured[:, :3, :3])
+    return np.linalg.norm(seen[:, :3, 3] - measured[:, :3, 3], axis=1), np.linalg.norm(turned, axis=1)
+
+
+def _rotary_changes(found: RotaryCalibration, legs: Sequence[str]) -> str:
+    rows = []
+    for k, name in enumerate(LEG_PARAMETERS):
+        cells = zip(1e3 * found.corrections[:, k], 1e3 * found.deviations[:, k], found.told[:, k], strict=True)
+        unit = "mrad" if name in ANGLES else "mm"
+        rows.append((f"{name} [{unit}]", *(f"{x:+.3f} ± {s:.2g} ({part:.2f})" for x, s, part in cells)))
+    return table(("change ± deviation (told)", *legs), rows)
+
+
+def _drawn(shifts: Array, turns: Array | None) -> Figure:
+    figure, axes = new_figure(1, 1 if turns is None else 2, (10.0, 3.2), squeeze=False)
+    for ax, value, label in zip(axes[0], (shifts, turns), ("distance [mm]", "angle [mrad]"), strict=False):
+        ax.plot(1e3 * np.asarray(value), "o", ms=3)
+        ax.set(xlabel="measurement", ylabel=label)
+    figure.set_layout_engine("constrained")
     return figure
 
 

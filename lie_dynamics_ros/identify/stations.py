@@ -13,8 +13,7 @@ import numpy as np
 from ..lie_dynamics.arrays import Array
 from ..lie_dynamics.lie import quaternion, se3, so3
 from ..lie_dynamics.texts import listed
-from .bag import MOST_STATES, STATES
-from .bag_messages import BagError, messages
+from .bag import MOST_STATES, STATES, BagError, messages
 
 NUMBER = "std_msgs/msg/Float64"
 #: Steps between which readings are looked at [s], at least.

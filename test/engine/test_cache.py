@@ -270,7 +270,7 @@ def test_the_key_follows_the_sources(tmp_path, monkeypatch, forgetful):
     kernels = {
         "inverse dynamics": "dynamics/kernels/inverse_dynamics.py",
         "mass matrix": "dynamics/kernels/mass_matrix.py",
-        "tracker": "stewart/tracking/kernels/tracker.py",
+        "tracker": "stewart/kernels/tracker.py",
     }
     for name, file in kernels.items():
         monkeypatch.setitem(sys.modules, f"copy of {name}", SimpleNamespace(__file__=str(copy / file)))
@@ -287,7 +287,7 @@ def test_the_key_follows_the_sources(tmp_path, monkeypatch, forgetful):
         "dynamics/kernels/common/world.py": (False, True, False),
         "model/layout.py": (True, True, False),
         "engine/width.py": (True, True, False),
-        "stewart/tracking/kernels/tracker.py": (False, False, True),
+        "stewart/kernels/tracker.py": (False, False, True),
         "engine/compile.py": (True, True, True),
     }.items():
         with (copy / name).open("a") as file:

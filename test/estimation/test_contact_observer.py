@@ -18,7 +18,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter, velocity_noise
 from lie_dynamics_ros.lie_dynamics.estimation import ContactObserver, SensorNoise, contact_wrench
-from lie_dynamics_ros.lie_dynamics.estimation.sensor_noise import WINDOWS
+from lie_dynamics_ros.lie_dynamics.estimation.force_sensor import WINDOWS
 from lie_dynamics_ros.lie_dynamics.simulation import integrate_motion
 
 REST = np.array([0.0, -0.3, 0.0, -1.7, 0.0, 1.8, 0.5])

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lie_dynamics_ros.identify.bag import STATES
-from lie_dynamics_ros.identify.bag_messages import messages
+from lie_dynamics_ros.identify.bag import STATES, messages
 from lie_dynamics_ros.lie_dynamics import LieDynamicsError, Model
 from lie_dynamics_ros.lie_dynamics.files import write_file
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform

@@ -6,8 +6,8 @@ from known_robots import ARM, LINK, guess_of, recording
 
 from lie_dynamics_ros.lie_dynamics import InputError, Model, inverse_dynamics
 from lie_dynamics_ros.lie_dynamics.identification import RecordingError, identify_robot
-from lie_dynamics_ros.lie_dynamics.identification.robot.fit import fit_robot
-from lie_dynamics_ros.lie_dynamics.identification.robot.samples import measured, samples_of
+from lie_dynamics_ros.lie_dynamics.identification.fit import fit_robot
+from lie_dynamics_ros.lie_dynamics.identification.recordings import measured, samples_of
 
 ROUND = LINK.format("c", "0 0 0", 1.0).replace('"0.04"', '"0.03"')
 for was, now in (("0.02", "0.001"), ("0.002", "0"), ("-0.001", "0"), ("0.003", "0")):

@@ -11,8 +11,7 @@ import pytest
 from known_robots import ARM, guess_of, recording
 from support.bag_files import Bag, write_bag
 
-from lie_dynamics_ros.identify.bag import STATES, read_bag
-from lie_dynamics_ros.identify.bag_messages import MAX_METADATA, BagError
+from lie_dynamics_ros.identify.bag import MAX_METADATA, STATES, BagError, read_bag
 from lie_dynamics_ros.identify.command import _locked, main
 from lie_dynamics_ros.lie_dynamics import InputError, JointFriction, Model
 from lie_dynamics_ros.lie_dynamics.identification import identify_robot, write_report

@@ -14,7 +14,7 @@ WRITERS = {
 HOMES = {"lie_dynamics/files.py", "lie_dynamics/engine/private_files.py"}
 """Where writing is at home, and what keeps the kernels' cache, in a folder of its own."""
 OTHERS = {
-    ("identify/bag_messages.py", "open"),
+    ("identify/bag.py", "open"),
     ("lie_dynamics/plots.py", "savefig"),
     ("lie_dynamics/shown.py", "savefig"),
     ("ros/launch_files.py", "fdopen"),

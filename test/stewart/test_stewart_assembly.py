@@ -18,8 +18,8 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     semi_regular_platform,
 )
 from lie_dynamics_ros.lie_dynamics.stewart.assembly import modes as assembly
-from lie_dynamics_ros.lie_dynamics.stewart.assembly.kernels.paths import equations
 from lie_dynamics_ros.lie_dynamics.stewart.assembly.paths import Placement, start_systems
+from lie_dynamics_ros.lie_dynamics.stewart.kernels.paths import equations
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "stewart"))
 from stewart_platforms import FAMILIES, random_case

@@ -14,9 +14,9 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     reference_platform,
     solve_forward_kinematics,
 )
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.platform import why_unreachable
 from lie_dynamics_ros.lie_dynamics.stewart.solvers.charts import LegEquations, PoseSE3, Quaternion, RollPitchYaw
 from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import METHODS
-from lie_dynamics_ros.lie_dynamics.stewart.solvers.reachability import why_unreachable
 
 PLATFORM = reference_platform()
 TRUE_POSE = pose_of((0, 0, 50), (20, 0, -30))

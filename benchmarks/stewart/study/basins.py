@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from lie_dynamics_ros.lie_dynamics.arrays import Array
 from lie_dynamics_ros.lie_dynamics.lie import quaternion, se3, so3
-from lie_dynamics_ros.lie_dynamics.stewart.geometry.designs import reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.any_platform import reference_platform
 from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import METHODS, solve_forward_kinematics
 from lie_dynamics_ros.lie_dynamics.stewart.tracking.tracker import StewartTracker
 

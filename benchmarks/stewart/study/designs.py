@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lie_dynamics_ros.lie_dynamics.stewart.geometry.designs import semi_regular_platform
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.any_platform import semi_regular_platform
 from lie_dynamics_ros.lie_dynamics.stewart.geometry.platform import StewartPlatform
 from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import METHODS, solve_forward_kinematics
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
-from lie_dynamics_ros.lie_dynamics.stewart.geometry.designs import reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.any_platform import reference_platform
 from lie_dynamics_ros.lie_dynamics.stewart.plots import new_figure, save_figure
 from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import solve_forward_kinematics
 

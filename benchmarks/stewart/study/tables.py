@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lie_dynamics_ros.lie_dynamics.stewart.geometry.designs import reference_platform
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.any_platform import reference_platform
 from lie_dynamics_ros.lie_dynamics.stewart.solvers.forward_kinematics import solve_forward_kinematics
 
 from . import paper

@@ -1,9 +1,7 @@
 """Estimation of what touches a robot, with how certain that is: contacts from efforts, wrenches, force sensors."""
 
-from .contact_observer import ContactObserver, ContactState
-from .contact_wrench import ContactWrench, contact_wrench
-from .force_sensor import ForceSensorCalibration, calibrate_force_sensor, next_direction, tool_contact
-from .sensor_noise import SensorNoise
+from .contact_observer import ContactObserver, ContactState, ContactWrench, contact_wrench
+from .force_sensor import ForceSensorCalibration, SensorNoise, calibrate_force_sensor, next_direction, tool_contact
 
 __all__ = [
     "ContactObserver",

@@ -2,11 +2,7 @@
 
 from .estimation import Identification, identify
 from .excitation import Capsule, ExcitingMotion, Plane, exciting_motion
-from .kinematic_calibration import KinematicCalibration, calibrate_kinematics
-from .mechanism_calibration import MechanismCalibration, calibrate_mechanism
-from .recordings import Recording, filtered_motion
-from .regression import BaseParameters, JointTerms, base_parameters, parameter_names, regression
-from .robot.identify_robot import (
+from .identify_robot import (
     IdentifiedRobot,
     Prediction,
     identify_robot,
@@ -15,8 +11,12 @@ from .robot.identify_robot import (
     plot_shares,
     write_report,
 )
-from .robot.payload import DriveGains, PayloadEstimate, ball_of_water, gains_from_payload, identify_payload
-from .robot.problems import Problem, RecordingError
+from .kinematic_calibration import KinematicCalibration, calibrate_kinematics
+from .mechanism_calibration import MechanismCalibration, calibrate_mechanism
+from .payload import DriveGains, PayloadEstimate, ball_of_water, gains_from_payload, identify_payload
+from .problems import Problem, RecordingError
+from .recordings import Recording, filtered_motion
+from .regression import BaseParameters, JointTerms, base_parameters, parameter_names, regression
 
 __all__ = [
     "BaseParameters",

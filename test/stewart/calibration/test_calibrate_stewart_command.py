@@ -10,7 +10,7 @@ from stewart_oracle import lengths, random_pose
 from support.bag_files import Bag
 from test_stewart_calibration import turned
 
-from lie_dynamics_ros.identify.bag_messages import BagError
+from lie_dynamics_ros.identify.bag import BagError
 from lie_dynamics_ros.identify.calibrate_command import main
 from lie_dynamics_ros.identify.stations import Sources, read_stations
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3

@@ -15,8 +15,8 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartFusion,
     reference_platform,
 )
-from lie_dynamics_ros.lie_dynamics.stewart.fusion.kernels import motion as mk
-from lie_dynamics_ros.lie_dynamics.stewart.fusion.kernels.filter import model
+from lie_dynamics_ros.lie_dynamics.stewart.kernels import readings as mk
+from lie_dynamics_ros.lie_dynamics.stewart.kernels.filter import model
 
 PLATFORM = reference_platform()
 IMU = InertialSensor()
@@ -31,7 +31,7 @@ def run(fusion, record, **changes):
 
 
 def moved(x, error):
-    """A state with an error, by the words of `kernels.motion`."""
+    """A state with an error, by the words of `kernels.readings`."""
     x = x.copy()
     x[:9] = (Rotation.from_rotvec(error[:3]).as_matrix() @ x[:9].reshape(3, 3)).ravel()
     x[9:] += error[3:]

@@ -7,8 +7,8 @@ from scipy.linalg import expm
 from scipy.optimize import least_squares
 
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, reference_platform
-from lie_dynamics_ros.lie_dynamics.stewart.solvers.kernels import newton as nk
-from lie_dynamics_ros.lie_dynamics.stewart.solvers.kernels.newton import MAX_H
+from lie_dynamics_ros.lie_dynamics.stewart.kernels import newton as nk
+from lie_dynamics_ros.lie_dynamics.stewart.kernels.newton import MAX_H
 from lie_dynamics_ros.lie_dynamics.stewart.solvers.memory import new_memory
 
 

@@ -27,8 +27,8 @@ from ...stewart import (
     reference_platform,
 )
 from ...stewart.geometry.checks import as_joint_centres
+from ...stewart.geometry.platform import longest_legs
 from ...stewart.solvers.offset_legs import carried, distinct, found_from
-from ...stewart.solvers.reachability import longest_legs
 from ..constraint_set import ConstraintSet
 from ..kinds import Loop, perpendicular
 from .base import (

@@ -13,12 +13,11 @@ from ...errors import StewartError
 from ...lie import se3, so3
 from ...shown import shown
 from ..geometry.any_platform import PointJointed, require_legs
-from ..geometry.platform import StewartPlatform
-from ..solvers.kernels import newton as nk
-from ..solvers.kernels.newton import MAX_H, approach
+from ..geometry.platform import StewartPlatform, check_lengths
+from ..kernels import newton as nk
+from ..kernels.newton import MAX_H, approach
+from ..kernels.poses import ERROR, MOVED, PROOF, place, refine
 from ..solvers.memory import blank_memory, read_pose
-from ..solvers.reachability import check_lengths
-from .kernels.poses import ERROR, MOVED, PROOF, place, refine
 from .paths import EXACT, Target, finite_poses, make_target, placement_of, with_mirror_images
 from .search import FoundPoses, follow_paths
 

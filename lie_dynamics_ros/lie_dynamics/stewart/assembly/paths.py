@@ -16,7 +16,7 @@ import numpy as np
 
 from ...arrays import Array, Complex, Integers, Mask
 from ...lie import so3
-from .kernels.paths import ARRIVED, CONDITION, track_all
+from ..kernels.paths import ARRIVED, CONDITION, track_all
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from ...arrays import Complex, Integers, Mask
-from ..geometry.architecture import architecture_report
-from .kernels.paths import ARRIVED, CONDITION, equations
+from ..geometry.checks import architecture_report
+from ..kernels.paths import ARRIVED, CONDITION, equations
 from .paths import (
     Ends,
     Origin,

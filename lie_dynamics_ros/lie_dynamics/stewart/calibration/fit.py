@@ -33,8 +33,7 @@ from ..geometry.any_platform import sliding_points_of
 from ..geometry.checks import N_LEGS
 from ..geometry.inverse_kinematics import as_pose, leg_vectors, norms
 from ..geometry.offset_platform import OffsetPlatform
-from ..geometry.platform import StewartPlatform, require_platform
-from ..solvers.reachability import longest_legs
+from ..geometry.platform import StewartPlatform, longest_legs, require_platform
 from . import model as model
 from .model import MoreMeasured, Parameters, all_points, at_points, check_further
 

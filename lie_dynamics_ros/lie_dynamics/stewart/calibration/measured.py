@@ -25,7 +25,7 @@ from ..geometry.offset_platform import OffsetPlatform
 from ..geometry.platform import StewartPlatform, require_platform
 from ..solvers.forward_kinematics import solve_forward_kinematics
 from ..solvers.offset_legs import CLOSED, newton
-from ..tracking.path_following import level_home
+from ..tracking.tracker import level_home
 from . import model
 from .fit import CalibrationResult, DesignFrames, calibrate, fit_rigid, identifiability_report
 from .model import MoreMeasured, Parameters, all_points

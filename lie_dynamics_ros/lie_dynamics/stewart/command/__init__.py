@@ -1,6 +1,5 @@
 """Commands of a Stewart platform: paths of poses, the shortest time along them within limits, stops, dry runs."""
 
-from .limits import CommandLimits as CommandLimits
 from .path import CommandFrame as CommandFrame
 from .path import CommandFrames as CommandFrames
 from .path import PathPoints as PathPoints
@@ -21,6 +20,7 @@ from .planning import path_fault as path_fault
 from .planning import plan_motion as plan_motion
 from .planning import stopped as stopped
 from .planning import time_path as time_path
+from .samples import CommandLimits as CommandLimits
 from .samples import PlatformLoad as PlatformLoad
 from .samples import leg_forces as leg_forces
 from .washout import ClassicalWashout as ClassicalWashout

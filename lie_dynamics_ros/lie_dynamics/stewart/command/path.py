@@ -18,7 +18,7 @@ from ...errors import StewartError
 from ...lie import se3, so3
 from ...lie._arrays import as_real, number_of
 from ..geometry.inverse_kinematics import real_numbers
-from .kernels import leg_samples
+from ..kernels import leg_samples
 
 CommandFrame = Literal["base", "work", "tool"]
 

@@ -13,10 +13,9 @@ from ...errors import StewartError
 from ...lie._arrays import as_real, number_of
 from ...motion import LARGEST, TimeLaw
 from ..geometry.platform import StewartPlatform
-from .kernels import leg_samples
-from .limits import CommandLimits
+from ..kernels import leg_samples
 from .path import PosePath
-from .samples import PathSamples, PlatformLoad
+from .samples import CommandLimits, PathSamples, PlatformLoad
 
 BETWEEN = np.arange(leg_samples.PARTS + 1) / leg_samples.PARTS
 """Where in each step of the grid a motion is checked."""

@@ -16,7 +16,7 @@ from scipy.linalg import expm
 from ...arrays import Array, ArrayLike
 from ...errors import StewartError
 from ...lie._arrays import as_real, number_of
-from .kernels import washout as kernels
+from ..kernels import washout as kernels
 
 
 class WashoutMotion(NamedTuple):

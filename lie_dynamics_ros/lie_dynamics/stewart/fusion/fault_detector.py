@@ -15,9 +15,8 @@ import numpy as np
 
 from ...arrays import Array, Integers, Mask
 from ...errors import StewartError
-from .kernels.filter import INFORMATION, LOG_DETERMINANT, MISFIT, PERSISTENCE, SUPPORT, fuse
-from .kernels.motion import ANGULAR, DT, LINEAR, SUDDEN, UNTOLD_DELAY
-from .kernels.readings import AGE, LAPSE, READING
+from ..kernels.filter import INFORMATION, LOG_DETERMINANT, MISFIT, PERSISTENCE, SUPPORT, fuse
+from ..kernels.readings import AGE, ANGULAR, DT, LAPSE, LINEAR, READING, SUDDEN, UNTOLD_DELAY
 from .result import DISAGREES, NOT_FINITE, STUCK, Fault
 
 #: What a reading that is left out costs in twice the negative logarithm of the likelihood, beyond that of a good one.
@@ -51,7 +50,7 @@ class Sample:
 
 @dataclass
 class Belief:
-    """A state and its covariance, as `kernels.motion` describes them."""
+    """A state and its covariance, as `kernels.readings` describes them."""
 
     x: Array
     covariance: Array

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Array
-from .kernels import motion as mk
+from ..kernels import readings as mk
 
 #: Reasons why a sensor is left out.
 NOT_FINITE, STUCK, DISAGREES = "not finite", "stuck", "disagrees"
@@ -42,7 +42,7 @@ class FusedPose:
 
     Attributes
     ----------
-    state : shape (24 + k,), error_covariance : (18 + k, 18 + k), as `fusion.kernels.motion` describes them; one more of
+    state : shape (24 + k,), error_covariance : (18 + k, 18 + k), as `kernels.readings` describes them; one more of
         each where `late`, 24 more with an IMU.
     left_out : sensors that are not used, with why.
     named, returned : names of those left out and taken in again by this update.

@@ -11,8 +11,7 @@ import numpy as np
 from ...arrays import Array, ArrayLike
 from ...errors import StewartError
 from ...lie import so3
-from .kernels import motion as mk
-from .kernels import readings as rk
+from ..kernels import readings as mk
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class DisplacementSensor:
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        return np.concatenate(([rk.LENGTH], self._points(), np.zeros(10)))
+        return np.concatenate(([mk.LENGTH], self._points(), np.zeros(10)))
 
     def _points(self) -> Array:
         return np.concatenate(
@@ -63,7 +62,7 @@ class AngleSensor(DisplacementSensor):
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        return np.concatenate(([rk.ANGLE], self._points(), *_directions(self.name, self.axis, self.zero), np.zeros(4)))
+        return np.concatenate(([mk.ANGLE], self._points(), *_directions(self.name, self.axis, self.zero), np.zeros(4)))
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class HornSensor(DisplacementSensor):
 
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
-        return np.concatenate(([rk.HORN], self._points(), np.ravel(self.horn), np.zeros(2), [self.rod, 0.0]))
+        return np.concatenate(([mk.HORN], self._points(), np.ravel(self.horn), np.zeros(2), [self.rod, 0.0]))
 
 
 def _directions(name: str, axis: Sequence[float], zero: Sequence[float]) -> tuple[Array, Array]:
@@ -117,7 +116,7 @@ class InclinationSensor(DisplacementSensor):
     def row(self) -> Array:
         """Return the sensor as kernels take it, (N_GEOMETRY,)."""
         start, towards = _directions(self.name, self.axis, self.zero)
-        return np.concatenate(([rk.INCLINATION], self._points(), start, -towards, np.zeros(4)))
+        return np.concatenate(([mk.INCLINATION], self._points(), start, -towards, np.zeros(4)))
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ class InertialSensor:
     alignment: float = 2e-2
 
     def errors(self) -> Array:
-        """Return the covariance of what the IMU errs by at the start, (24, 24), as `kernels.motion` orders it.
+        """Return the covariance of what the IMU errs by at the start, (24, 24), as `kernels.readings` orders it.
 
         Both of its sensors are turned together, and each has scales and cross-axis errors of its own.
         """

@@ -26,10 +26,9 @@ from ...shown import shown
 from ...texts import LARGEST
 from ..geometry import inverse_kinematics as ik
 from ..geometry.any_platform import PointJointed, require_legs
-from ..geometry.platform import StewartPlatform
+from ..geometry.platform import StewartPlatform, check_lengths, check_place, why_unreachable
 from ..geometry.rotary_platform import RotaryPlatform
 from .charts import Chart, LegEquations, PoseSE3, Quaternion, ResidualForm, RollPitchYaw
-from .reachability import check_lengths, check_place, why_unreachable
 
 #: Why an iteration ended; position in the tuple is the code in `Outcome.stop`.
 STOPS = (

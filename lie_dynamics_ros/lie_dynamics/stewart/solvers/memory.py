@@ -9,11 +9,10 @@ from ...errors import StewartError
 from ...lie import se3, so3
 from ..geometry.any_platform import PointJointed
 from ..geometry.checks import N_LEGS
-from ..geometry.platform import StewartPlatform
-from .kernels import newton as nk
-from .kernels import turning
-from .kernels.newton import BALL_SHARE, settle
-from .reachability import check_place, longest_legs
+from ..geometry.platform import StewartPlatform, check_place, longest_legs
+from ..kernels import newton as nk
+from ..kernels import turning
+from ..kernels.newton import BALL_SHARE, settle
 
 #: Largest share of the platform's radius by which numbers may blur the pose before it counts as singular.
 _SINGULAR_BOUND = 1e6

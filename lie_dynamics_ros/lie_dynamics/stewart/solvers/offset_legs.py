@@ -10,7 +10,7 @@ from ...lie import quaternion, se3
 from ...texts import quoted
 from ..geometry import inverse_kinematics as ik
 from ..geometry.offset_platform import OffsetPlatform
-from .reachability import check_lengths
+from ..geometry.platform import check_lengths
 
 #: Errors of lengths, in longest legs, that are none, and differences of poses that are one.
 CLOSED, _SAME = 1e-11, 1e-6

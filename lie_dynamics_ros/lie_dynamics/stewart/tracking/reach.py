@@ -12,10 +12,10 @@ from ...lie import so3
 from ...tracking import AMBIGUOUS, OUT_OF_REACH, SINGULAR, TRACKED
 from ..assembly.modes import assembly_modes
 from ..geometry.platform import StewartPlatform
-from ..solvers.kernels import newton as nk
+from ..kernels import newton as nk
+from ..kernels import tracker as tk
+from ..kernels.reach_search import MOST, ROUNDING, SMALLEST, search
 from ..solvers.memory import set_pose
-from .kernels import tracker as tk
-from .kernels.reach_search import MOST, ROUNDING, SMALLEST, search
 
 #: Boxes that one search may look at, about 0.7 us each.
 BUDGET = 5000

@@ -13,8 +13,8 @@ from ...lie import se3, so3
 from ...tracking import STATUS_OF_CODE, TRACKED, TrackingStatus
 from ..geometry.any_platform import PointJointed
 from ..geometry.platform import StewartPlatform
-from .kernels import tracker as tk
-from .kernels.covariance import covariances, time_to_singularity
+from ..kernels import tracker as tk
+from ..kernels.covariance import covariances, time_to_singularity
 from .reach import PoseCandidates
 
 _PLACE = slice(tk.PLACE, tk.ORIENTATION + 4)  # position and quaternion in a row

@@ -1,14 +1,14 @@
-"""Steps of the classical washout, see `..washout`."""
+"""Steps of the classical washout, see `command.washout`."""
 
 from __future__ import annotations
 
 import math
 
-from ....arrays import Array
-from ....engine.compile import inline, kernel, outline
-from ....lie.kernels.quaternions import Quaternion, Vec, conjugate, exp, log, multiply, normalize, to_rows
-from ...solvers.kernels.newton import combine, dot
+from ...arrays import Array
+from ...engine.compile import inline, kernel, outline
+from ...lie.kernels.quaternions import Quaternion, Vec, conjugate, exp, log, multiply, normalize, to_rows
 from .leg_samples import added, put, times, vector
+from .newton import combine, dot
 
 # A ride: an axis a row for integral of the position, position and velocity, then for the low-pass filter; integral of
 # the angle that is washed out; rotations that are washed out and that stand for forces; rotation vector that the tilt

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ....arrays import Array, Integers
-from ....engine.compile import kernel, outline
+from ...arrays import Array, Integers
+from ...engine.compile import kernel, outline
 
 Order = Integers
 

@@ -14,23 +14,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ...arrays import Array
-from ...dynamics.derivatives.inverse_derivatives import torque_regressor
-from ...dynamics.forward_dynamics import solve_mass_matrix
-from ...dynamics.inverse_dynamics import inverse_dynamics
-from ...dynamics.joint_friction import JointFriction
-from ...files import write_file
-from ...lie._arrays import number_of
-from ...model.arguments import require_model
-from ...model.model import Model
-from ...model.urdf_inertias import LOSSES, with_inertias
-from ...shown import picture, shared_options, shown, table, write_page
-from ..estimation import chosen_bodies, columns_of, parameters_of, with_parameters
-from ..recordings import even_times
-from ..regression import BaseParameters, parameter_names, reduce_columns
+from ..arrays import Array
+from ..dynamics.derivatives.inverse_derivatives import torque_regressor
+from ..dynamics.forward_dynamics import solve_mass_matrix
+from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.joint_friction import JointFriction
+from ..files import write_file
+from ..lie._arrays import number_of
+from ..model.arguments import require_model
+from ..model.model import Model
+from ..model.urdf_inertias import LOSSES, with_inertias
+from ..shown import picture, shared_options, shown, table, write_page
+from .estimation import chosen_bodies, columns_of, parameters_of, with_parameters
 from .fit import MOST_STATIC, TERMS, Equations, Fit
 from .problems import Problem, judged_fit, stop_at
-from .samples import Measured, Samples, measured, moving_of, samples_of
+from .recordings import Measured, Samples, even_times, measured, moving_of, samples_of
+from .regression import BaseParameters, parameter_names, reduce_columns
 from .signals import RecordingOptions, RecordingUse, signals_of
 
 if TYPE_CHECKING:

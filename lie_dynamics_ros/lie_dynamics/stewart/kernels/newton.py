@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from ....arrays import Array
-from ....engine.compile import inline, kernel, outline
+from ...arrays import Array
+from ...engine.compile import inline, kernel, outline
 
 Vec = tuple[float, float, float]
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
-from ...dynamics.derivatives.inverse_derivatives import torque_regressor
-from ...dynamics.inverse_dynamics import inverse_dynamics
-from ...errors import InputError, LieDynamicsError
-from ...model.model import Model
-from ..estimation import parameters_of, with_parameters
+from ..arrays import Array
+from ..dynamics.derivatives.inverse_derivatives import torque_regressor
+from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..errors import InputError, LieDynamicsError
+from ..model.model import Model
+from .estimation import parameters_of, with_parameters
 from .fit import (
     MOST_DELAY,
     DelaySearch,
@@ -31,7 +31,7 @@ from .fit import (
     seconds_of,
     triangle,
 )
-from .samples import Samples
+from .recordings import Samples
 
 #: Part of a joint's effort that a model of the right robot explains, at least.
 UNEXPLAINED = 0.25

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from ....arrays import Array
-from ....engine.compile import inline, kernel, outline
-from ...solvers.kernels.newton import (
+from ...arrays import Array
+from ...engine.compile import inline, kernel, outline
+from .newton import (
     CORRECTION,
     INVERSE,
     LIPSCHITZ,

@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 
-from ....arrays import Array, Integers
-from ....engine.compile import kernel, outline
-from ....engine.symmetric import factorize, solve_factorized
-from .motion import (
+from ...arrays import Array, Integers
+from ...engine.compile import kernel, outline
+from ...engine.symmetric import factorize, solve_factorized
+from .readings import (
     ACCEL_WALK,
+    AGE,
+    ANGLE,
     ANGULAR,
+    BASE,
     DELAY_WALK,
     DT,
     E_DELAY,
@@ -23,9 +26,15 @@ from .motion import (
     GRAVITY,
     GYRO_MATRIX,
     GYRO_WALK,
+    HORN,
+    INCLINATION,
     INERTIAL,
+    KIND,
+    LAPSE,
     LINEAR,
     N_INERTIAL,
+    POINT,
+    ROD,
     SUDDEN,
     UNTOLD_DELAY,
     X_DELAY,
@@ -34,23 +43,12 @@ from .motion import (
     X_P,
     X_V,
     X_W,
-    move_error,
-    predict,
-    turn,
-)
-from .readings import (
-    AGE,
-    ANGLE,
-    BASE,
-    HORN,
-    INCLINATION,
-    KIND,
-    LAPSE,
-    POINT,
-    ROD,
     geometric_reading,
     inclination,
     inertial_readings,
+    move_error,
+    predict,
+    turn,
 )
 
 #: The evidence of one hypothesis: its information, and what the innovations say for it.

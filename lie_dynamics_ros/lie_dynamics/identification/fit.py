@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
-from ...dynamics.derivatives.inverse_derivatives import torque_regressor
-from ...model.model import Model
-from ..estimation import columns_of, consistent_fit, parameters_of, references
-from .samples import KEPT, OWN, Samples
+from ..arrays import Array
+from ..dynamics.derivatives.inverse_derivatives import torque_regressor
+from ..model.model import Model
+from .estimation import columns_of, consistent_fit, parameters_of, references
+from .recordings import KEPT, OWN, Samples
 
 #: Coefficients of each joint, in this order; `static` is what dry friction at rest is larger than in motion.
 TERMS = ("damping", "friction", "static", "load", "armature", "offset", "gain")

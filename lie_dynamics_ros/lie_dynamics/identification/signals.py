@@ -9,12 +9,12 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
-from ...errors import InputError
-from ...lie._arrays import as_numbers, number_of
-from ...model.arguments import require_single_coordinates
-from ...model.configuration import checked
-from ...model.model import Model
+from ..arrays import Array
+from ..errors import InputError
+from ..lie._arrays import as_numbers, number_of
+from ..model.arguments import require_single_coordinates
+from ..model.configuration import checked
+from ..model.model import Model
 from .problems import Problem, is_angle, left_out_problems
 
 #: Motion of a joint below which its parameters are hardly determined: range of positions [rad, m].

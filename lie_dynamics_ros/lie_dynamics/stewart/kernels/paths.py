@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from ....arrays import Array, Complex, Integers
-from ....engine.compile import COMPILED, inline, kernel
+from ...arrays import Array, Complex, Integers
+from ...engine.compile import COMPILED, inline, kernel
 
 # Columns of a leg: value, first and second coefficient in t, as far as they exist.
 A0, A1, B0, B1 = 0, 3, 6, 9

@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from ....arrays import Array, Integers
-from ....engine.compile import inline, kernel, outline
-from ....tracking import LEG_LIMIT, NO_POSE, NOT_FINITE, NOT_POSITIVE, SINGULAR, TOO_FAR, TRACKED
-from ...solvers.kernels.newton import (
+from ...arrays import Array, Integers
+from ...engine.compile import inline, kernel, outline
+from ...tracking import LEG_LIMIT, NO_POSE, NOT_FINITE, NOT_POSITIVE, SINGULAR, TOO_FAR, TRACKED
+from .newton import (
     AGE,
     ANCHORED,
     BALL,
@@ -50,7 +50,8 @@ from ...solvers.kernels.newton import (
     settle_core,
     write_pose,
 )
-from ...solvers.kernels.turning import (
+from .reach_search import drop_anchor, only_pose_in_reach
+from .turning import (
     ACROSS,
     ANGLES,
     ANGLES_BEFORE,
@@ -63,7 +64,6 @@ from ...solvers.kernels.turning import (
     turn_core,
     turned_step,
 )
-from .reach_search import drop_anchor, only_pose_in_reach
 
 #: What `follow_core` returns.
 ARRIVED, AT_SINGULARITY, TOO_MANY_STEPS = 0, 1, 2

@@ -16,9 +16,10 @@ import math
 
 import numpy as np
 
-from ....arrays import Array, Integers
-from ....engine.compile import inline, kernel, outline
-from ...solvers.kernels.newton import (
+from ...arrays import Array, Integers
+from ...engine.compile import inline, kernel, outline
+from .covariance import invert_left_half
+from .newton import (
     AGE,
     ANCHOR,
     ANCHORED,
@@ -35,7 +36,6 @@ from ...solvers.kernels.newton import (
     dot,
     row,
 )
-from .covariance import invert_left_half
 
 #: Reach is lengthened by this share, and this share of the radius (rad), so that rounding does not shorten it.
 ROUNDING, SMALLEST = 1e-9, 1e-12

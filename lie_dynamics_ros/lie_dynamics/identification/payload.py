@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
-from ...dynamics.derivatives.inverse_derivatives import torque_regressor
-from ...errors import InputError
-from ...lie import SpatialInertia, inertial_parameters
-from ...model.arguments import require_model
-from ...model.model import Model
-from ...shown import shared_options, shown
-from ..estimation import Divergence, chosen_bodies, consistent_fit, references
-from ..recordings import even_times
+from ..arrays import Array
+from ..dynamics.derivatives.inverse_derivatives import torque_regressor
+from ..errors import InputError
+from ..lie import SpatialInertia, inertial_parameters
+from ..model.arguments import require_model
+from ..model.model import Model
+from ..shown import shared_options, shown
+from .estimation import Divergence, chosen_bodies, consistent_fit, references
 from .fit import HUBER, TERMS, Equations, Fit, any_drive, coefficient, least_squares, orthogonal, seconds_of, triangle
 from .problems import Problem, RecordingError, judged_fit, stop_at
-from .samples import Samples, measured, samples_of
+from .recordings import Samples, even_times, measured, samples_of
 from .signals import RecordingOptions, RecordingUse, signals_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 
-from ....arrays import Array
-from ....engine.compile import inline, kernel, outline
+from ...arrays import Array
+from ...engine.compile import inline, kernel, outline
 from .newton import (
     BALL,
     BASE,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ....arrays import Array, Integers
-from ....engine.compile import inline, kernel, outline
-from ....lie.kernels.quaternions import Rows, coefficients, rotation_rows
-from ...solvers.kernels.newton import Vec, combine, cross, dot
+from ...arrays import Array, Integers
+from ...engine.compile import inline, kernel, outline
+from ...lie.kernels.quaternions import Rows, coefficients, rotation_rows
+from .newton import Vec, combine, cross, dot
 
 # A row of segments: value of s at its begin, pose of the tool there (R row by row, p), c for rising powers of s.
 BEGIN, START, COEFFICIENTS, N_SEGMENT = 0, 1, 13, 37

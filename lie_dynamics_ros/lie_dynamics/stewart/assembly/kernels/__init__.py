@@ -1,1 +1,0 @@
-"""Compiled path tracking and proofs of assembly modes."""

@@ -1,1 +1,0 @@
-"""Compiled recursions along a path."""

@@ -1,1 +1,0 @@
-"""Compiled recursions of the fusion."""

@@ -1,1 +1,0 @@
-"""Compiled Newton steps and their proofs."""
