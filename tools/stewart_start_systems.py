@@ -107,7 +107,7 @@ def carry(start, end, charts, points, tolerance=1e-6, acceptance=1e-5, affine=Fa
         start = between
     charts, points = charts.copy(), np.array(points, dtype=np.complex128, order="C")
     codes, reports = np.zeros(len(points), dtype=np.int64), np.zeros((len(points), 4))
-    track_all(start, end, charts, points, tolerance, acceptance, 0.0, 5000, codes, reports)
+    track_all(start, end, charts, points, np.array([tolerance, acceptance, 0.0, 5000.0]), codes, reports)
     return charts, points, codes == ARRIVED, reports
 
 

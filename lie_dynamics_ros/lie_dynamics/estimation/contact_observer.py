@@ -98,16 +98,15 @@ def contact_wrench(
     J = np.ascontiguousarray(jacobian(model, q, frame))
     k = 6 if moment else 3
     scale = np.array([*_UNITS[6 - k :], limit])
-    found, work = np.empty(N_NUMBERS), (np.empty((n, k)), np.empty((k, k)))
-    wrench, error, unfelt = np.empty(6), np.empty((6, 6)), np.empty((k, 6))
-    status = felt_wrench(J, np.array(cover, order="C"), np.array(tau), scale, *work, found, wrench, error, unfelt)
+    sums, work, found = np.empty(N_NUMBERS), np.empty((n + k, k)), np.empty((7 + k, 6))
+    status = felt_wrench(J, np.array(cover, order="C"), np.array(tau), scale, work, sums, found)
     if status == NOT_NUMBERS:
         raise _not_finite(n)
     if status:
         raise InputError("covariance: a positive definite matrix is expected", name="covariance")
-    rank, rest = int(found[RANK]), float(found[REST])
+    rank, rest = int(sums[RANK]), float(sums[REST])
     misfit = float(special.chdtrc(n - rank, max(rest, 0.0))) if n > rank else 1.0
-    return ContactWrench(wrench, error, unfelt[: k - rank], misfit)
+    return ContactWrench(found[0], found[1:7], found[7 : 7 + k - rank], misfit)
 
 
 def _not_finite(n: int) -> InputError:
@@ -252,19 +251,16 @@ class ContactState:
 class _Run:
     """States without a gap: the last of them as `judge_windows` has them, and what it writes.
 
-    `sum` and `time` are those of now, `before` the rates of the last state, `noise` that of `spreads`, of which so many
-    windows as `places` say have their own; of `past`, times and states of late efforts; `quiet_since` when something
-    was last felt, and `taught` the number of the state up to which was learned.
+    `before` are the rates of the last state, `noise` is that of `spreads`, of which so many windows as `places` say
+    have their own; of `past`, times and states of late efforts; `quiet_since` when something was last felt, and
+    `taught` the number of the state up to which was learned.
     """
 
-    momenta: Array
     masses: Array
     spreads: Array
     sums: Array
     times: Array
     positions: Array
-    sum: Array
-    time: Array
     missed: Array
     cover: Array
     learned: Array
@@ -273,7 +269,6 @@ class _Run:
     step: Array
     found: Array
     places: Array
-    momentum: Array
     rates: Array
     before: Array
     _: KW_ONLY
@@ -290,11 +285,16 @@ class _Run:
         """Return one without states."""
         n, w = model.nv, len(WINDOWS)
         shapes = (
-            (_SIZE, n), (_SIZE, n, n), (_SIZE, w * n, n), (_SIZE, n, wk.N_SUMS), (_SIZE, wk.N_TIMES), (_SIZE, model.nq),
-            (n, wk.N_SUMS), (wk.N_TIMES,), (w, n), (w, n, n), (n, 4), (n, n + 3), (wk.N_SETTINGS,), (wk.N_STEP,),
-            (wk.N_FOUND,), (3,), (n,), (n, wk.N_RATES), (n, wk.N_RATES),
+            (_SIZE, n, n), (_SIZE, w * n, n), (_SIZE, n, wk.N_SUMS), (_SIZE, wk.N_TIMES), (_SIZE, model.nq),
+            (w, n), (w, n, n), (n, 4), (n, n + 3), (wk.N_SETTINGS,), (wk.N_STEP,), (wk.N_FOUND,), (3,),
+            (n, wk.N_RATES), (n, wk.N_RATES),
         )  # fmt: skip
         return cls(*(np.zeros(shape) for shape in shapes))
+
+    @property
+    def now(self) -> float:
+        """Time of the last state [s]."""
+        return float(self.times[(self.count - 1) % _SIZE, wk.NOW])
 
 
 class ContactObserver:
@@ -411,7 +411,7 @@ class ContactObserver:
     @property
     def drift(self) -> Array:
         """Offsets and dry friction that were learned, shape (nv, 2) [N m, N]."""
-        return self._drift.at(self._run.time[wk.NOW])[0]
+        return self._drift.at(self._run.now)[0]
 
     def update(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike, period: float | None = None
@@ -452,7 +452,7 @@ class ContactObserver:
         effort = tau if self.friction is None else self.friction.transmitted(tau, v)
         self.acceleration = forward_dynamics(model, x, v, effort)
         rates, before, settings = run.rates, run.before, run.step
-        if wk.rates_at(v, effort, mass, coriolis, less, self._joints, run.momentum, rates):
+        if wk.rates_at(v, effort, mass, coriolis, less, self._joints, rates):
             raise InputError(f"qd, tau: no state of a robot has momenta or torques beyond {wk.LARGEST:g}", name="qd")
         step, run.skipped, place = step + run.skipped, 0.0, run.count % _SIZE
         if run.count:
@@ -463,19 +463,7 @@ class ContactObserver:
         else:  # nothing was before: a step of no time
             before, run.settings[wk.CHOSEN], run.settings[wk.UNEVEN_AT] = rates, self._chosen, -1
         settings[wk.PLACE] = place
-        wk.add_state(
-            settings,
-            before,
-            rates,
-            run.momentum,
-            mass,
-            run.sum,
-            run.time,
-            run.momenta,
-            run.masses,
-            run.sums,
-            run.times,
-        )
+        wk.add_state(settings, before, rates, mass, run.masses, run.sums, run.times)
         run.positions[place] = x
         run.rates, run.before = run.before, rates
         run.count += 1
@@ -526,12 +514,11 @@ class ContactObserver:
     def _judge(self) -> ContactState:
         run, noise, n = self._run, self.noise, self.model.nv
         settings, torque, covariance = run.settings, np.empty(n), np.empty((n, n))
-        kept = self._drift.kept(float(run.time[wk.NOW]))
+        kept = self._drift.kept(run.now)
         settings[0], settings[1], settings[2], settings[3] = run.count, noise.period, self._part, kept
         w = wk.judge_windows(
             settings,
             _SIZES,
-            run.momenta,
             run.spreads,
             run.sums,
             run.times,
@@ -574,7 +561,7 @@ class ContactObserver:
             run.taught = run.count  # nor from windows that reach back to this
         if run.count - run.taught >= _SIZE:
             run.taught = run.count
-            over = run.sum - run.sums[(run.count - _SIZE) % _SIZE]
+            over = run.sums[(run.count - 1) % _SIZE] - run.sums[(run.count - _SIZE) % _SIZE]
             gone, noise, held, part = run.learned.T
             lasting = self._all_held * held**2 + part
             features = over[:, [wk.OFFSET, wk.DRY]]

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..constraints.constraint_set import ConstraintSet
 from ..errors import InputError, LieDynamicsError
 from ..lie._arrays import as_real, count_of, number_of
 from ..model.arguments import validate_model
 from ..model.configuration import checked, coordinate_name
 from ..model.model import Model
 from ..model.structure import JointLimits
-from ..shown import Plotted, shown
+from ..shown import Plotted, shared_options, shown
 from .interior_point import CENTRAL, FIRST, InteriorPoint, predicted_gain, solve
 from .modes import shapes_at
 from .problem import MotionProblem
@@ -25,7 +24,7 @@ from .task import (
     Bound,
     MotionCost,
     MotionRequest,
-    Obstacles,
+    PlainRequest,
     Task,
     make_bounds,
     make_task,
@@ -33,6 +32,11 @@ from .task import (
     require_within,
     single_vector,
 )
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .task import MotionOptions, PlainMotionOptions
 
 # Where else a search begins: the cost of motions has many valleys, and the cubic in time lies in one of them.
 #
@@ -207,6 +211,7 @@ class OptimalMotion(Plotted):
         return a, b, c, d
 
 
+@shared_options(PlainRequest)
 @validate_model
 def torque_optimal_motion(
     model: Model,
@@ -214,13 +219,9 @@ def torque_optimal_motion(
     goal: npt.ArrayLike,
     duration: float,
     *,
-    start_velocity: npt.ArrayLike | None = None,
-    goal_velocity: npt.ArrayLike | None = None,
     weights: npt.ArrayLike | None = None,
-    limits: JointLimits | None = None,
-    guess: npt.ArrayLike | None = None,
     tolerance: float = 1e-10,
-    max_modes: int | None = None,
+    **options: Unpack[PlainMotionOptions],
 ) -> OptimalMotion:
     """Return a motion from one state to another in a given time that takes the least joint forces.
 
@@ -252,42 +253,26 @@ def torque_optimal_motion(
         As `optimal_motion`.
     """
     T = number_of("duration", duration, "a positive number", lambda x: 0.0 < x < np.inf)
-    if max_modes is None:
-        max_modes = max(_FIRST_MODES, min(4 * _USUAL_MODES, _VARIABLES // max(model.nv, 1)))
+    if options.get("max_modes") is None:
+        options["max_modes"] = max(_FIRST_MODES, min(4 * _USUAL_MODES, _VARIABLES // max(model.nv, 1)))
     factors = np.ones(model.nv) if weights is None else single_vector(model, weights, "weights", model.nv)
     if not (factors > 0.0).all():
         raise InputError(f"weights: positive numbers are expected, got {weights!r}", name="weights", value=weights)
+    limits = options.get("limits")
     if isinstance(limits, JointLimits):
         endless = np.full(model.nv, np.inf)
-        limits = replace(limits, acceleration=endless, deceleration=endless, jerk=endless)
-    return optimal_motion(
-        model, start, goal, T, cost=MotionCost(torque=factors), start_velocity=start_velocity,
-        goal_velocity=goal_velocity, limits=limits, guess=guess, tolerance=tolerance, max_modes=max_modes,
-    )  # fmt: skip
+        options["limits"] = replace(limits, acceleration=endless, deceleration=endless, jerk=endless)
+    return optimal_motion(model, start, goal, T, cost=MotionCost(torque=factors), tolerance=tolerance, **options)
 
 
+@shared_options(MotionRequest)
 @validate_model
 def optimal_motion(
     model: Model,
     start: npt.ArrayLike,
     goal: npt.ArrayLike,
     duration: float | tuple[float, float],
-    *,
-    cost: MotionCost | None = None,
-    start_velocity: npt.ArrayLike | None = None,
-    goal_velocity: npt.ArrayLike | None = None,
-    waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    periodic: bool = False,
-    smooth_ends: bool = False,
-    limits: JointLimits | None = None,
-    effort_rate: npt.ArrayLike | None = None,
-    obstacles: Obstacles | None = None,
-    constraints: ConstraintSet | None = None,
-    actuated: npt.ArrayLike | None = None,
-    independent: Sequence[str] | None = None,
-    guess: npt.ArrayLike | None = None,
-    tolerance: float = 1e-4,
-    max_modes: int | None = None,
+    **options: Unpack[MotionOptions],
 ) -> OptimalMotion:
     """Return a motion of least cost within limits, never worse than its start where that keeps them.
 
@@ -360,12 +345,9 @@ def optimal_motion(
         If no motion was found that keeps the limits, with the time that would keep them where one was found; if the
         forces of the motion are too large for double precision.
     """
-    asked = MotionRequest(
-        model, start, goal, duration, start_velocity, goal_velocity, cost, waypoints, periodic, smooth_ends,
-        obstacles=obstacles, constraints=constraints, actuated=actuated, independent=independent,
-    )  # fmt: skip
-    task = make_task(asked)
-    small = number_of("tolerance", tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
+    asked = MotionRequest(model, start, goal, duration, **options)
+    task, limits, guess, max_modes = make_task(asked), asked.limits, asked.guess, asked.max_modes
+    small = number_of("tolerance", asked.tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
     needed = len(task.conditions.terms) - 4 + 1
     usual_most = max(_FIRST_MODES, 2 * needed, min(_USUAL_MODES, _VARIABLES // max(model.nv, 1)))
     most = usual_most if max_modes is None else count_of("max_modes", max_modes, 1, _MOST_MODES)
@@ -379,11 +361,11 @@ def optimal_motion(
     bounds = make_bounds(model, limits, usual)
     if "jerk" in bounds and task.loops is not None:
         raise InputError("limits.jerk: infinite ones are expected of closed loops", name="limits.jerk")
-    if not periodic:
+    if not asked.periodic:
         _require_ends_within(plain, first, bounds)
-    if effort_rate is not None:
-        bounds["effort_rate"] = rate_bound(model, effort_rate)
-    if obstacles is not None:
+    if asked.effort_rate is not None:
+        bounds["effort_rate"] = rate_bound(model, asked.effort_rate)
+    if asked.obstacles is not None:
         width = task.room_to_obstacles(task.start[None])[0].shape[1]
         bounds["obstacle"] = Bound(np.zeros(width), np.full(width, np.inf), np.ones(width))
     if task.free:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -239,24 +240,62 @@ class Task:
         return value, slope
 
 
+class PlainMotionOptions(TypedDict, total=False):
+    """Keywords of `PlainRequest`."""
+
+    start_velocity: npt.ArrayLike | None
+    goal_velocity: npt.ArrayLike | None
+    limits: JointLimits | None
+    guess: npt.ArrayLike | None
+    max_modes: int | None
+
+
+class MotionOptions(PlainMotionOptions, total=False):
+    """Keywords of `MotionRequest`."""
+
+    cost: MotionCost | None
+    waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None
+    periodic: bool
+    smooth_ends: bool
+    effort_rate: npt.ArrayLike | None
+    obstacles: Obstacles | None
+    constraints: ConstraintSet | None
+    actuated: npt.ArrayLike | None
+    independent: Sequence[str] | None
+    tolerance: float
+
+
 @dataclass(frozen=True, eq=False)
-class MotionRequest:
-    """Arguments of `optimal_motion` that make its task, as they are given."""
+class PlainRequest:
+    """Arguments that motions of all costs share, as they are given."""
 
     model: Model
     start: npt.ArrayLike
     goal: npt.ArrayLike
     duration: float | tuple[float, float]
+    _: KW_ONLY
     start_velocity: npt.ArrayLike | None = None
     goal_velocity: npt.ArrayLike | None = None
+    limits: JointLimits | None = None
+    guess: npt.ArrayLike | None = None
+    max_modes: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MotionRequest(PlainRequest):
+    """Arguments of `optimal_motion`, as they are given."""
+
+    _: KW_ONLY
     cost: MotionCost | None = None
     waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
     periodic: bool = False
     smooth_ends: bool = False
+    effort_rate: npt.ArrayLike | None = None
     obstacles: Obstacles | None = None
     constraints: ConstraintSet | None = None
     actuated: npt.ArrayLike | None = None
     independent: Sequence[str] | None = None
+    tolerance: float = 1e-4
 
 
 def make_task(asked: MotionRequest) -> Task:

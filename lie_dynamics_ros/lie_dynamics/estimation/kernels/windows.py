@@ -10,8 +10,9 @@ from ...engine.symmetric import factorize, solve_factorized
 
 #: Sums over time of what acts on a joint: efforts with what the model knows, one, the direction of its motion, what it
 #: may hold at rest, size of efforts; the variance of what may have happened in gaps; and what the first and the third
-#: would have less if all steps had lasted as long as usual, and the third more if none had been shorter.
-IMPULSE, OFFSET, DRY, HELD, EFFORT, GAPS, UNEVEN, UNEVEN_DRY, SHORT_DRY, N_SUMS = range(10)
+#: would have less if all steps had lasted as long as usual, and the third more if none had been shorter. Beside them
+#: the momentum.
+IMPULSE, OFFSET, DRY, HELD, EFFORT, GAPS, UNEVEN, UNEVEN_DRY, SHORT_DRY, MOMENTUM, N_SUMS = range(11)
 #: Of the times (states, N_TIMES): since the beginning, of squared steps, of steps no shorter than usual, and of what
 #: they are longer than usual.
 NOW, SQUARES, LASTING, LONGER, N_TIMES = range(5)
@@ -83,7 +84,7 @@ def add_late(first: int, last: int, sums: Array, times: Array, work: Array, out:
 
 
 @kernel(
-    "(float64[::1], float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],"
+    "(float64[::1], float64[::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],"
     " float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1],"
     " float64[::1], float64[::1], float64[:, ::1])",
     quick=True,
@@ -91,7 +92,6 @@ def add_late(first: int, last: int, sums: Array, times: Array, work: Array, out:
 def judge_windows(
     settings: Array,
     sizes: Array,
-    momenta: Array,
     spreads: Array,
     sums: Array,
     times: Array,
@@ -110,8 +110,8 @@ def judge_windows(
     Parameters
     ----------
     settings, sizes : see above; states of the windows (w,).
-    momenta, spreads, sums, times : of the last states (s, n), (s, w n, n) by `spread_noise`, (s, n, N_SUMS),
-        (s, N_TIMES), each at its number modulo s.
+    spreads, sums, times : of the last states (s, w n, n) by `spread_noise`, (s, n, N_SUMS), (s, N_TIMES), each at its
+        number modulo s.
     impulse : covariance of noise over the windows (w, n, n), see `SensorNoise`.
     drift : what is known of offset and dry friction, see above.
     missed, cover : written for the windows that are filled.
@@ -125,7 +125,7 @@ def judge_windows(
     int
         Number of windows that are filled; -1 - w where numbers of window w fail.
     """
-    n, rows = momenta.shape[1], momenta.shape[0]
+    n, rows = sums.shape[1], sums.shape[0]
     count = int(settings[COUNT])
     here = (count - 1) % rows
     kept = settings[KEPT]
@@ -172,7 +172,7 @@ def judge_windows(
             a, b = sums[here, i], sums[first, i]
             offset, dry = a[OFFSET] - b[OFFSET], a[DRY] - b[DRY]
             held, effort = a[HELD] - b[HELD], settings[PART] * (a[EFFORT] - b[EFFORT])
-            gone = momenta[here, i] - momenta[first, i] - (a[IMPULSE] - b[IMPULSE])
+            gone = a[MOMENTUM] - b[MOMENTUM] - (a[IMPULSE] - b[IMPULSE])
             S[i, i] += a[GAPS] - b[GAPS]
             learned[i, 0], learned[i, 1], learned[i, 2], learned[i, 3] = gone, S[i, i], held, effort * effort
             missed[w, i] = gone - offset * work[i, n + 1] - dry * work[i, n + 2]
@@ -210,93 +210,79 @@ def judge_windows(
 
 #: Beyond which a state is none: sums keep their digits [SI units].
 LARGEST = 1e9
-#: Rates (n, N_RATES): those of `windows` that have one, and the effort itself. Of joints (n, 2): what friction holds at
-#: rest that is not known, and the speed below which its direction is not.
-N_RATES, HOLDS, SMOOTHING = 6, 0, 1
-OWN = N_RATES - 1
+#: Rates (n, N_RATES): those of the sums that have one, the effort itself, and the momentum. Of joints (n, 2): what
+#: friction holds at rest that is not known, and the speed below which its direction is not.
+OWN, MOVING, N_RATES, HOLDS, SMOOTHING = 5, 6, 7, 0, 1
 #: Settings: the step since the state before, by how much it is longer than usual, from where on that is a gap [s];
 #: whether an effort acted over the period before its state; and the place of the state.
 STEP, MORE, GAP, AS_HELD, PLACE, N_STEP = range(6)
 
 
 @kernel(
-    "(float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1],"
-    " float64[:, ::1])",
+    "(float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1])",
     quick=True,
 )
 def rates_at(
-    v: Array, effort: Array, mass: Array, coriolis: Array, less: Array, joints: Array, momentum: Array, rates: Array
+    v: Array, effort: Array, mass: Array, coriolis: Array, less: Array, joints: Array, rates: Array
 ) -> int:
-    """Write momenta M v (n,) and rates (n, N_RATES) at velocities v and efforts (n,); 1 where one is too large.
+    """Write rates and momenta M v (n, N_RATES) at velocities v and efforts (n,); 1 where one is too large.
 
     What the model knows of the momenta's rates is C^T v less gravity and losses, `less`.
     """
     good = True
     n = v.shape[0]
     for i in range(n):
-        momentum[i], known = 0.0, -less[i]
+        momentum, known = 0.0, -less[i]
         for k in range(n):
-            momentum[i] += mass[i, k] * v[k]
+            momentum += mass[i, k] * v[k]
             known += coriolis[k, i] * v[k]
         side = v[i] / math.sqrt(v[i] * v[i] + joints[i, SMOOTHING] * joints[i, SMOOTHING])
         rates[i, IMPULSE], rates[i, OFFSET], rates[i, DRY] = effort[i] + known, 1.0, side
         rates[i, HELD], rates[i, EFFORT] = joints[i, HOLDS] * (1.0 - side * side), abs(effort[i])
-        rates[i, OWN] = effort[i]
+        rates[i, OWN], rates[i, MOVING] = effort[i], momentum
         good = good and abs(rates[i, IMPULSE]) <= LARGEST and abs(effort[i]) <= LARGEST
-        good = good and abs(momentum[i]) <= LARGEST and side * side <= 1.0
+        good = good and abs(momentum) <= LARGEST and side * side <= 1.0
     return 0 if good else 1
 
 
 @kernel(
-    "(float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1],"
-    " float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1])",
+    "(float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1],"
+    " float64[:, ::1])",
     quick=True,
 )
 def add_state(
-    settings: Array,
-    before: Array,
-    rates: Array,
-    momentum: Array,
-    mass: Array,
-    sum: Array,
-    time: Array,
-    momenta: Array,
-    masses: Array,
-    sums: Array,
-    times: Array,
+    settings: Array, before: Array, rates: Array, mass: Array, masses: Array, sums: Array, times: Array
 ) -> int:
-    """Add a step between two states with rates to their sum (n, N_SUMS) and time (N_TIMES,), and keep the state; 0.
+    """Keep a state: what came since the state before, whose rates are `before`, is added to the sums there; 0.
 
     What is not known of torques goes on for no less than a usual step, however soon the next state comes.
     """
-    step, more = settings[STEP], settings[MORE]
+    step, more, n = settings[STEP], settings[MORE], rates.shape[0]
+    place = int(settings[PLACE])
+    last = (place if place > 0 else times.shape[0]) - 1
     lasts = max(step, step - more)
-    for i in range(rates.shape[0]):
+    for i in range(n):
         side = 0.5 * (rates[i, DRY] + before[i, DRY])
-        sum[i, OFFSET] += step
-        sum[i, DRY] += step * side
-        sum[i, UNEVEN_DRY] += more * side
-        sum[i, SHORT_DRY] += (lasts - step) * side
+        a, b = sums[place, i], sums[last, i]
+        a[OFFSET] = b[OFFSET] + step
+        a[DRY] = b[DRY] + step * side
+        a[UNEVEN_DRY] = b[UNEVEN_DRY] + more * side
+        a[SHORT_DRY] = b[SHORT_DRY] + (lasts - step) * side
         for c in range(HELD, OWN):
-            sum[i, c] += lasts * 0.5 * (rates[i, c] + before[i, c])
+            a[c] = b[c] + lasts * 0.5 * (rates[i, c] + before[i, c])
         mean = 0.5 * (rates[i, IMPULSE] + before[i, IMPULSE])
         mean += settings[AS_HELD] * 0.5 * (rates[i, OWN] - before[i, OWN])
-        sum[i, IMPULSE] += step * mean
-        sum[i, UNEVEN] += more * mean
+        a[IMPULSE] = b[IMPULSE] + step * mean
+        a[UNEVEN] = b[UNEVEN] + more * mean
+        a[GAPS] = b[GAPS]
         if more > settings[GAP]:  # it may have been as before all the time, or as after it
             half = 0.5 * step * (rates[i, IMPULSE] - before[i, IMPULSE])
-            sum[i, GAPS] += half * half
-    time[NOW] += step
-    time[SQUARES] += step * step
-    time[LASTING] += lasts
-    time[LONGER] += more
-    place = int(settings[PLACE])
-    for i in range(rates.shape[0]):
-        momenta[place, i] = momentum[i]
-        for j in range(rates.shape[0]):
+            a[GAPS] += half * half
+        a[MOMENTUM] = rates[i, MOVING]
+        for j in range(n):
             masses[place, i, j] = mass[i, j]
-        for c in range(N_SUMS):
-            sums[place, i, c] = sum[i, c]
-    for c in range(N_TIMES):
-        times[place, c] = time[c]
+    times[place, NOW] = times[last, NOW] + step
+    times[place, SQUARES] = times[last, SQUARES] + step * step
+    times[place, LASTING] = times[last, LASTING] + lasts
+    times[place, LONGER] = times[last, LONGER] + more
     return 0

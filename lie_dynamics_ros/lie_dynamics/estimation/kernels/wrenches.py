@@ -55,21 +55,11 @@ def orthogonalize(a: Array, v: Array) -> None:
 
 
 @kernel(
-    "(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1],"
-    " float64[::1], float64[:, ::1], float64[:, ::1])",
+    "(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])",
     quick=True,
 )
 def felt_wrench(
-    J: Array,
-    cover: Array,
-    torque: Array,
-    scale: Array,
-    a: Array,
-    v: Array,
-    numbers: Array,
-    wrench: Array,
-    covariance: Array,
-    unfelt: Array,
+    J: Array, cover: Array, torque: Array, scale: Array, work: Array, numbers: Array, found: Array
 ) -> int:
     """Write the wrench that torques show; 0, 1 where their covariance is not positive definite, or NOT_NUMBERS.
 
@@ -77,11 +67,12 @@ def felt_wrench(
     ----------
     J, cover, torque : shape (6, n), (n, n), (n,); the last two are lost.
     scale : shape (k + 1,), units of the last k components of a wrench; the largest deviation that counts as felt.
-    a, v : shape (n, k), (k, k), lost.
+    work : shape (n + k, k), lost.
     numbers : shape (N_NUMBERS,), written.
-    wrench, covariance, unfelt : shape (6,), (6, 6), (k, 6), written: the last in the first k less those felt rows.
+    found : shape (7 + k, 6), written: the wrench, its covariance, and directions not felt, k less those felt.
     """
-    n, k = a.shape
+    n, k = torque.shape[0], work.shape[1]
+    a, v, wrench, covariance, unfelt = work[:n], work[n:], found[0], found[1:7], found[7:]
     total = 0.0
     for i in range(n):
         total += torque[i]
@@ -104,9 +95,7 @@ def felt_wrench(
     rank, rest, left = 0, 0.0, 0
     for i in range(n):
         rest += torque[i] * torque[i]
-    wrench[:] = 0.0
-    covariance[:, :] = 0.0
-    unfelt[:, :] = 0.0
+    found[:, :] = 0.0
     for c in range(k):
         square, along = 0.0, 0.0
         for r in range(n):

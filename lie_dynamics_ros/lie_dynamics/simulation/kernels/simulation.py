@@ -14,8 +14,11 @@ inertial frame, also by a steady velocity, so that momentum is kept exactly.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from ...arrays import Array, Mask
 from ...dynamics.kernels import friction
 from ...dynamics.kernels.common.joints import (
     check_quaternions,
@@ -188,6 +191,27 @@ _FORCE, _COMMAND, _SIDE, _RELEASED, _X, _P, _A, _B = 4, 5, 6, 7, 8, 9, 10, 11
 _U, _KU, _KV, _SUM_U, _SUM_V, _RATE = 4, 5, 6, 7, 8, 9
 VECTORS = 12
 
+
+class Drive(NamedTuple):
+    """What drives a robot over a step: forces, wrenches on bodies, accelerations, and where these count."""
+
+    tau: Array
+    f_ext: Array
+    qdd: Array
+    given: Mask
+
+
+class Room(NamedTuple):
+    """What steps work on: another state, joints that are held, `vec`, and the workspaces of recursions."""
+
+    q: Array
+    qd: Array
+    held: Mask
+    vec: Array
+    work: Array
+    tree: Array
+
+
 #: Trials of the variational step before it gives up; three to six are usual.
 _TRIALS = 60
 
@@ -261,17 +285,17 @@ def _revise(rows, joints, h, i, q, qd, held, vec):
 
 
 @outline
-def semi_implicit(rows, joints, h, q, qd, tau, f_ext, qdd, given, held, vec, work):
+def semi_implicit(rows, joints, h, q, qd, drive, room):
     """Advance q and qd by semi-implicit Euler with implicit damping and stops, and friction that sticks exactly.
 
     Whether a joint sticks is a complementarity problem. A joint that sticks has its acceleration given, one that slips
     its force: each trial is one call of hybrid dynamics, and joints whose answer contradicts what was assumed change
     sides.
     """
-    n = qd.shape[0]
+    n, given, held, vec = qd.shape[0], drive.given, room.held, room.vec
     for j in range(n):
         held[j] = given[j]
-        vec[_COMMAND, j] = qdd[j] if given[j] else 0.0
+        vec[_COMMAND, j] = drive.qdd[j] if given[j] else 0.0
         vec[_SIDE, j] = vec[_RELEASED, j] = 0.0
         if is_dry(joints, j) and not given[j]:
             if qd[j] == 0.0:
@@ -279,11 +303,13 @@ def semi_implicit(rows, joints, h, q, qd, tau, f_ext, qdd, given, held, vec, wor
             else:
                 vec[_SIDE, j] = 1.0 if qd[j] > 0.0 else -1.0
     for trial in range(8 + 4 * n):
-        _implicit_forces(rows, joints, h, q, qd, tau, given, vec)
+        _implicit_forces(rows, joints, h, q, qd, drive.tau, given, vec)
         for j in range(n):
             side = vec[_SIDE, j]
             vec[_A, j] = transmitted(vec[_FORCE, j], side * _sliding(joints, j, qd, side), side * joints[LOAD, j])
-        accelerations(rows, q, qd, vec[_A], f_ext, vec[_COMMAND], held, vec[ACCELERATION], vec[REACTION], work)
+        accelerations(
+            rows, q, qd, vec[_A], drive.f_ext, vec[_COMMAND], held, vec[ACCELERATION], vec[REACTION], room.work
+        )
         settled = True
         for i in range(1, n + 1):
             if not given[i - 1] and _revise(rows, joints, h, i, q, qd, held, vec):
@@ -300,14 +326,14 @@ def semi_implicit(rows, joints, h, q, qd, tau, f_ext, qdd, given, held, vec, wor
             dry = dry_friction(joints, j, before, side) + joints[LOAD, j] * abs(vec[REACTION, j])
             vec[REACTION, j] += joints[DAMPING, j] * before + dry * side
         else:
-            vec[REACTION, j] = tau[j]
+            vec[REACTION, j] = drive.tau[j]
     move(rows, q, qd, h, q)
 
 
 @outline
-def rkmk4(rows, joints, h, q, qd, tau, f_ext, qdd, given, other_q, other_qd, vec, work):
+def rkmk4(rows, joints, h, q, qd, drive, room):
     """Advance q and qd by the Runge-Kutta-Munthe-Kaas method of order four, forces held over the step."""
-    n = qd.shape[0]
+    n, tau, given, vec = qd.shape[0], drive.tau, drive.given, room.vec
     for j in range(n):
         vec[_U, j] = vec[_KU, j] = vec[_KV, j] = vec[_SUM_U, j] = vec[_SUM_V, j] = 0.0
     for stage in range(4):
@@ -315,11 +341,13 @@ def rkmk4(rows, joints, h, q, qd, tau, f_ext, qdd, given, other_q, other_qd, vec
         weight = h / 6.0 if stage == 0 or stage == 3 else h / 3.0
         for j in range(n):
             vec[_U, j] = part * vec[_KU, j]
-            other_qd[j] = qd[j] + part * vec[_KV, j]
-        move(rows, q, vec[_U], 1.0, other_q)
-        tangent_rate(rows, vec[_U], other_qd, vec[_KU])
-        smooth_forces(rows, joints, other_q, other_qd, tau, given, vec[_RATE])
-        accelerations(rows, other_q, other_qd, vec[_RATE], f_ext, qdd, given, vec[_KV], vec[_A], work)
+            room.qd[j] = qd[j] + part * vec[_KV, j]
+        move(rows, q, vec[_U], 1.0, room.q)
+        tangent_rate(rows, vec[_U], room.qd, vec[_KU])
+        smooth_forces(rows, joints, room.q, room.qd, tau, given, vec[_RATE])
+        accelerations(
+            rows, room.q, room.qd, vec[_RATE], drive.f_ext, drive.qdd, given, vec[_KV], vec[_A], room.work
+        )
         for j in range(n):
             vec[_SUM_U, j] += weight * vec[_KU, j]
             vec[_SUM_V, j] += weight * vec[_KV, j]
@@ -351,75 +379,75 @@ def _loss(rows, joints, j, q, v, tau):
 
 
 @outline
-def _kick(rows, joints, h, q, tau, f_ext, given, vec, work):
+def _kick(rows, joints, h, q, drive, vec, work):
     """Add half a step's impulses of torques, gravity, wrenches and stops at `q` to the momenta in _P."""
-    forces(rows, q, vec[ZERO], vec[ZERO], f_ext, vec[_B], work)
+    forces(rows, q, vec[ZERO], vec[ZERO], drive.f_ext, vec[_B], work)
     for i in range(1, int(rows[0, N_V]) + 1):
         j = i - 1
         force = -vec[_B, j] - joints[STOP_STIFFNESS, j] * penetration(rows, joints, i, position(rows, i, q))
-        vec[_P, j] += 0.5 * h * (force if given[j] else force + tau[j])
+        vec[_P, j] += 0.5 * h * (force if drive.given[j] else force + drive.tau[j])
 
 
 @outline
-def variational(rows, weightless, joints, h, q, qd, tau, f_ext, none, qdd, given, other_q, other_qd, vec, work, tree):
+def variational(rows, weightless, joints, h, q, qd, drive, room):
     """Advance q and qd by the variational integrator; return whether its equations were solved.
 
     The momenta on leaving q must be those on arriving there plus half the impulses. The mean velocity x that gives them
     is found by Newton's method with the mass matrix, factorised in O(n), in place of the derivative.
     """
-    n = qd.shape[0]
-    zero, x = vec[ZERO], vec[_X]
+    n, given, vec, work, tree = qd.shape[0], drive.given, room.vec, room.work, room.tree
+    zero, x, none = vec[ZERO], vec[_X], q[:0]
     forces(weightless, q, zero, qd, none, vec[_P], work)
-    _kick(rows, joints, h, q, tau, f_ext, given, vec, work)
+    _kick(rows, joints, h, q, drive, vec, work)
     place(rows, q, tree, False)
     for j in range(n):
-        x[j] = qd[j] + 0.5 * h * (qdd[j] if given[j] else vec[ACCELERATION, j])
+        x[j] = qd[j] + 0.5 * h * (drive.qdd[j] if given[j] else vec[ACCELERATION, j])
     solved, last = False, np.inf
     for _ in range(_TRIALS):
-        move(rows, q, x, h, other_q)
-        place(rows, other_q, tree, True)
+        move(rows, q, x, h, room.q)
+        place(rows, room.q, tree, True)
         body_steps(rows, h, tree)
         joint_momenta(rows, q, False, x, tree, vec[_A])
         for j in range(n):
-            slope = 0.0 if given[j] else 0.5 * h * _loss(rows, joints, j, q, x[j], tau[j])
+            slope = 0.0 if given[j] else 0.5 * h * _loss(rows, joints, j, q, x[j], drive.tau[j])
             vec[REACTION, j] = 2.0 * (vec[_A, j] - vec[_P, j]) / h  # what the motion asks of a joint, at its start
             weightless[j + 1, ARMATURE] = vec[ARMATURES, j] + slope
             vec[_B, j] = vec[_P, j] - vec[_A, j] - slope * x[j]
-        accelerations(weightless, q, zero, vec[_B], none, zero, given, other_qd, vec[_A], work)
+        accelerations(weightless, q, zero, vec[_B], none, zero, given, room.qd, vec[_A], work)
         size, scale = 0.0, 0.0
         for j in range(n):
             if not given[j]:
-                x[j] += other_qd[j]
-                size = max(size, abs(other_qd[j]))
+                x[j] += room.qd[j]
+                size = max(size, abs(room.qd[j]))
                 scale = max(scale, abs(x[j]))
         # Round-off of positions, divided by h, is the floor; near it the steps stop shrinking.
         if size <= 2e-16 * (scale + 1.0 / h) or (size <= 1e-9 * (scale + 1.0) and size >= 0.5 * last):
             solved = True
             break
         last = size
-    move(rows, q, x, h, other_q)
-    place(rows, other_q, tree, True)
+    move(rows, q, x, h, room.q)
+    place(rows, room.q, tree, True)
     body_steps(rows, h, tree)
-    joint_momenta(rows, other_q, True, x, tree, vec[_P])
+    joint_momenta(rows, room.q, True, x, tree, vec[_P])
     for j in range(n):
         if not given[j]:
-            vec[_P, j] -= 0.5 * h * _loss(rows, joints, j, q, x[j], tau[j]) * x[j]
+            vec[_P, j] -= 0.5 * h * _loss(rows, joints, j, q, x[j], drive.tau[j]) * x[j]
         weightless[j + 1, ARMATURE] = vec[ARMATURES, j]
-        vec[_X, j] = qd[j] + h * qdd[j] if given[j] else 0.0
-    _kick(rows, joints, h, other_q, tau, f_ext, given, vec, work)
-    accelerations(weightless, other_q, zero, vec[_P], none, vec[_X], given, other_qd, vec[_A], work)
+        vec[_X, j] = qd[j] + h * drive.qdd[j] if given[j] else 0.0
+    _kick(rows, joints, h, room.q, drive, vec, work)
+    accelerations(weightless, room.q, zero, vec[_P], none, vec[_X], given, room.qd, vec[_A], work)
     for j in range(n):
-        side = 1.0 if other_qd[j] > 0.0 else (-1.0 if other_qd[j] < 0.0 else 0.0)
+        side = 1.0 if room.qd[j] > 0.0 else (-1.0 if room.qd[j] < 0.0 else 0.0)
         if given[j]:
             mean = 0.5 * vec[REACTION, j] + (vec[_A, j] - vec[_P, j]) / h
-            dry = dry_friction(joints, j, other_qd[j], side) + joints[LOAD, j] * abs(mean)
-            vec[REACTION, j] = mean + joints[DAMPING, j] * other_qd[j] + dry * side
+            dry = dry_friction(joints, j, room.qd[j], side) + joints[LOAD, j] * abs(mean)
+            vec[REACTION, j] = mean + joints[DAMPING, j] * room.qd[j] + dry * side
         else:
-            vec[REACTION, j] = tau[j]
-        vec[ACCELERATION, j] = (other_qd[j] - qd[j]) / h
-        qd[j] = other_qd[j]
+            vec[REACTION, j] = drive.tau[j]
+        vec[ACCELERATION, j] = (room.qd[j] - qd[j]) / h
+        qd[j] = room.qd[j]
     for k in range(q.shape[0]):
-        q[k] = other_q[k]
+        q[k] = room.q[k]
     return solved
 
 
@@ -449,22 +477,19 @@ def simulate(model, rows, weightless, joints, tau, qdd, given, f_ext, settings, 
     q, qd = q_out[0].copy(), qd_out[0].copy()
     if not check_quaternions(model, q):
         return BAD_QUATERNION
-    other_q, other_qd, none = q.copy(), qd.copy(), q[:0].copy()
-    vec = np.zeros((VECTORS, n))
+    vec, held = np.zeros((VECTORS, n)), np.zeros(n, np.bool_)
     work, tree = np.empty((n + 1, _WORK_COLUMNS)), np.empty((n + 1, _TREE_COLUMNS))
-    held = np.zeros(n, np.bool_)
+    room = Room(q.copy(), qd.copy(), held, vec, work, tree)
     for i in range(n):
         vec[ARMATURES, i] = rows[i + 1, ARMATURE] = weightless[i + 1, ARMATURE] = model[i + 1, ARMATURE]
     for k in range(tau_out.shape[0]):
-        t, a = tau[min(k, tau.shape[0] - 1)], qdd[min(k, qdd.shape[0] - 1)]
+        drive = Drive(tau[min(k, tau.shape[0] - 1)], f_ext, qdd[min(k, qdd.shape[0] - 1)], given)
         for _ in range(int(settings[SUBSTEPS])):
             if method == SEMI_IMPLICIT:
-                semi_implicit(rows, joints, h, q, qd, t, f_ext, a, given, held, vec, work)
+                semi_implicit(rows, joints, h, q, qd, drive, room)
             elif method == RKMK4:
-                rkmk4(rows, joints, h, q, qd, t, f_ext, a, given, other_q, other_qd, vec, work)
-            elif not variational(
-                rows, weightless, joints, h, q, qd, t, f_ext, none, a, given, other_q, other_qd, vec, work, tree
-            ):
+                rkmk4(rows, joints, h, q, qd, drive, room)
+            elif not variational(rows, weightless, joints, h, q, qd, drive, room):
                 return (NOT_SOLVED if all_finite(qd) else NOT_FINITE) + STATUS_STEP * k
             if not all_finite(qd):
                 return NOT_FINITE + STATUS_STEP * k

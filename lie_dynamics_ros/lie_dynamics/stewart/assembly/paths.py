@@ -424,11 +424,11 @@ def finite_poses(charts: Integers, points: Complex) -> tuple[Complex, Complex]:
 
 def track_from(route: list[Complex], charts: Integers, points: Complex, tolerances: Tolerances) -> Ends:
     """Track points (n, 6) of charts (n,) along a route of platforms (7, 6) and return the ends."""
-    charts, points = charts.copy(), points.copy()
+    charts, points, settings = charts.copy(), points.copy(), np.array([*tolerances, _MAX_STEPS], dtype=float)
     for start, end in pairwise(route):
         codes = np.zeros(len(points), dtype=np.int64)
         reports = np.zeros((len(points), 4))
-        track_all(start, end, charts, points, *tolerances, _MAX_STEPS, codes, reports)
+        track_all(start, end, charts, points, settings, codes, reports)
     return Ends(charts, points, codes, reports)
 
 

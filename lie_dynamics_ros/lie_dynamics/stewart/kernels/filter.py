@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -179,12 +180,13 @@ def fuse(
     report[MISFIT] = 0.0
     for i in range(active):
         report[MISFIT] += change[i] * innovation[i]
+    taken = Taken(index, slopes, places, counts, gain, spread)
     for slot in range(signatures.shape[0]):
         for c in range(m):
             if use[c] > 0.0 or evidence[slot, c, INFORMATION] > 0.0:
                 u, found = signatures[slot, c], evidence[slot, c]
                 move_error(u, constants[DT], turned, half)
-                weigh(c, slopes, places, counts, gain, spread, innovation, index, u, found, seen, values)
+                weigh(c, taken, innovation, u, found, seen, values)
     correct(x, covariance, gain, spread, change, active, step, turned)
     return 0 if math.isfinite(report[MISFIT]) else 1
 
@@ -298,25 +300,29 @@ def project(x: Array, covariance: Array, constants: Array) -> int:
     return 0
 
 
+class Taken(NamedTuple):
+    """Readings in use: their numbers, and slopes of all, those of number `chosen[i]` not zero at `counts[i]` places.
+
+    `gain` and `spread` are the covariance with the state and the factor of that of the innovations.
+    """
+
+    chosen: Integers
+    slopes: Array
+    places: Integers
+    counts: Integers
+    gain: Array
+    spread: Array
+
+
 @outline
 def weigh(
-    c: int,
-    slopes: Array,
-    places: Integers,
-    counts: Integers,
-    gain: Array,
-    spread: Array,
-    innovation: Array,
-    index: Integers,
-    u: Array,
-    evidence: Array,
-    seen: Array,
-    solved: Array,
+    c: int, taken: Taken, innovation: Array, u: Array, evidence: Array, seen: Array, solved: Array
 ) -> None:
     """Carry on what a constant error of reading c makes of the state's error, `u` (n,), and its `evidence` (2,).
 
-    The slopes of row i of those in use, `index[i]`, are not zero at the first `counts[i]` of `places[i]`.
+    `seen` and `solved` are room to work in.
     """
+    slopes, places, counts, index = taken.slopes, taken.places, taken.counts, taken.chosen
     active, n = index.shape[0], slopes.shape[1]
     for i in range(active):
         value, row = 1.0 if index[i] == c else 0.0, slopes[index[i]]
@@ -324,12 +330,12 @@ def weigh(
             value -= row[places[i, j]] * u[places[i, j]]
         seen[i] = value
         solved[i] = value
-    solve_factorized(spread, solved[:active])
+    solve_factorized(taken.spread, solved[:active])
     for i in range(active):
         evidence[INFORMATION] += seen[i] * solved[i]
         evidence[SUPPORT] += innovation[i] * solved[i]
         for k in range(n):
-            u[k] += gain[i, k] * solved[i]
+            u[k] += taken.gain[i, k] * solved[i]
 
 
 @outline

@@ -35,6 +35,8 @@ M0, M1, M2 = 18, 21, 24  # b x a
 D0, D1 = 27, 30  # b - a
 S0, S1 = 33, 36  # a + b
 COLUMNS = 39
+#: Settings of a path.
+PATH_TOLERANCE, PATH_ACCEPTANCE, PATH_DOUBTFUL, PATH_STEPS = range(4)
 
 
 @inline
@@ -404,10 +406,7 @@ def track(
     table: Complex,
     chart: int,
     x: Complex,
-    tolerance: float,
-    acceptance: float,
-    doubtful: float,
-    max_steps: int,
+    settings: Array,
     workspace: Complex,
     pivots: Integers,
     report: Array,
@@ -415,10 +414,11 @@ def track(
     """Track x (6,) of `chart` from t = 0 to 1; return how it ended and the chart, x being the last point.
 
     Each step costs one factorization: the correction at a predicted point and the series from there share it. A step
-    is as long as the last term of the series allows with `tolerance`, and rejected when the correction of the point
-    that it leads to exceeds `acceptance`, in units of r and of the size of v. Ends whose condition number is below
-    `doubtful` are regular when the first correction there is no more than rounding errors.
+    is as long as the last term of the series allows with PATH_TOLERANCE, and rejected when the correction of the point
+    that it leads to exceeds PATH_ACCEPTANCE, in units of r and of the size of v. Ends whose condition number is below
+    PATH_DOUBTFUL are regular when the first correction there is no more than rounding errors.
     """
+    tolerance, acceptance = settings[PATH_TOLERANCE], settings[PATH_ACCEPTANCE]
     powers = workspace[:SERIES_ROWS]
     factors = workspace[SERIES_ROWS : SERIES_ROWS + 6]
     correction = workspace[SERIES_ROWS + 6]
@@ -435,7 +435,7 @@ def track(
     code = TOO_LONG
     for j in range(4):
         report[j] = 0.0
-    while report[N_STEPS] < max_steps:
+    while report[N_STEPS] < settings[PATH_STEPS]:
         report[N_STEPS] += 1
         expand(table[chart], t, coefficients)
         evaluate(coefficients, point, correction, factors)
@@ -476,7 +476,7 @@ def track(
                 # Quadratic convergence down to rounding errors sets a regular end apart from a multiple one. A point
                 # predicted to rounding errors cannot show it: there the condition number decides.
                 rounding = _ROUNDING * condition
-                quadratic = contraction < _QUADRATIC or (condition < doubtful and first < rounding)
+                quadratic = contraction < _QUADRATIC or (condition < settings[PATH_DOUBTFUL] and first < rounding)
                 code = ARRIVED if quadratic and error < max(_CONVERGED, rounding) else NOT_CONVERGED
                 break
             before = error
@@ -509,24 +509,21 @@ def track(
 
 
 @complex_kernel(
-    "(complex128[:, ::1], complex128[:, ::1], int64[::1], complex128[:, ::1], float64, float64, float64, int64, "
-    "int64[::1], float64[:, ::1])"
+    "(complex128[:, ::1], complex128[:, ::1], int64[::1], complex128[:, ::1], float64[::1], int64[::1], "
+    "float64[:, ::1])"
 )
 def track_all(
     start: Complex,
     end: Complex,
     charts: Integers,
     points: Complex,
-    tolerance: float,
-    acceptance: float,
-    doubtful: float,
-    max_steps: int,
+    settings: Array,
     codes: Integers,
     reports: Array,
 ) -> None:
     """Track the points (n, 6) of `charts` (n,) from platform `start` (7, 6) to `end`, in place.
 
-    Paths whose code is ARRIVED on entry are left alone.
+    Paths whose code is ARRIVED on entry are left alone. `settings` (4,) are those of `track`.
     """
     table = np.zeros((4, 6, COLUMNS), np.complex128)
     fill_table(table, start, end)
@@ -534,9 +531,7 @@ def track_all(
     pivots = np.zeros(6, np.int64)
     for n in range(len(points)):
         if codes[n] != ARRIVED:
-            codes[n], charts[n] = track(
-                table, charts[n], points[n], tolerance, acceptance, doubtful, max_steps, workspace, pivots, reports[n]
-            )
+            codes[n], charts[n] = track(table, charts[n], points[n], settings, workspace, pivots, reports[n])
 
 
 @complex_kernel("(complex128[:, ::1], int64, complex128[::1], complex128[::1], complex128[:, ::1])")
