@@ -99,7 +99,7 @@ def test_pushes_grow_where_errors_stay_and_go_where_they_fade(rng):
     for _ in range(200):
         error = rng.choice([-1.0, 1.0]) * rng.uniform(0.0, 0.03, n)
         rate = rng.uniform(-20.0, 5.0, n) * error
-        told = estimate.loosen(error, rate, h, mass, far)
+        told = estimate.loosen(error, rate, -rate, h, mass, far)
         stuck = (np.abs(error) > np.where(found, d.BEHIND, far)) & (error * rate > -d.APPROACH * error**2)
         found |= stuck
         step = np.minimum(d.PUSH, d.GENTLE * np.diag(mass) / limit + d.GROWTH * np.abs(push)) * h
@@ -120,7 +120,7 @@ def test_arrays_of_any_layout_do(as_given, rng):
         qd = qd.astype(np.float32).astype(float)
         one.update(model, q, qd, qd, effort, h)
         other.update(model, q, as_given(qd), as_given(qd), effort, h)
-        pushes = one.loosen(qd, -qd, h, np.eye(6), far), other.loosen(as_given(qd), -as_given(qd), h, np.eye(6), far)
+        pushes = one.loosen(qd, -qd, qd, h, np.eye(6), far), other.loosen(as_given(qd), -as_given(qd), as_given(qd), h, np.eye(6), far)
         np.testing.assert_array_equal(*pushes)
         np.testing.assert_array_equal(one.rotors, other.rotors)
         assert one.idle == other.idle
