@@ -128,7 +128,8 @@ class AnswerReview:
             if laws.drives is not None and not p.drives.idle:  # what the motion takes ends with it
                 stays = stays - p.drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
             stop.move(*answer.desired[:2], answer.position, answer.velocity, period)
-            stop.note(stays if friction is None else stays - friction, period)
+            stays = stays if friction is None else stays - friction
+            stop.note(stays, answer.velocity - answer.ahead.velocity, period)
         noise = None if rises else p.state.stop_noise
         if rises and p.timing.filter_time and answer.mode == "computed_torque" and period > 0.0:
             rough = p.stop.steps.steps * velocity_noise(p.timing.filter_time, laws.gains.usual)

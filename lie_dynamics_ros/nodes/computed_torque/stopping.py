@@ -92,6 +92,8 @@ class StopState:
         Largest speeds so far [rad/s, m/s].
     mass : ndarray, shape (n, n)
         Mass matrix at the last state that has one [kg m^2, kg].
+    gained : ndarray, shape (n,), or None
+        Acceleration by feedback before the stop, which `offset` still has a part of; None later [rad/s^2, m/s^2].
     errors : tuple of ndarray, or None
         By which the plan was away from the joints, as it was, behind one low-pass and behind both; None where it is
         to begin anew [rad, m].
@@ -103,6 +105,7 @@ class StopState:
     offset: Array
     fast: Array
     mass: Array
+    gained: Array | None = None
     errors: tuple[Array, Array] | None = None
     found: tuple[Array, Array] | None = None
     plan: StopPlan | None = None
@@ -181,7 +184,7 @@ class Stop:
         self, soft: SoftLimits, limit: Array, scale: Array, fastest: Array, speed: Array, watched: bool
     ) -> None:
         self._zero = np.zeros(len(limit))
-        self._borne = self._zero  # mean effort of feedback of late
+        self._borne, self._off = np.zeros((2, len(limit))), self._zero  # mean feedback, by how much velocities are off
         self._states = 0  # of which there are, in the mean errors; and positions and velocities without these:
         self._smooth, self._part = np.zeros((4, len(limit))), np.zeros(1)
         self._largest, self._most, self._quiet = LARGEST_OFFSET * limit, limit, QUIET * scale
@@ -210,27 +213,31 @@ class Stop:
             plain = (np.ascontiguousarray(a, np.float64) for a in given)
             raise_if_rejected(smooth_state(self._smooth, self._part, *plain))
 
-    def note(self, feedback: Array, period: float) -> None:
-        """Take note of what feedback exerted (n,) for ``period`` [s], before a stop [N m, N]."""
-        self._borne = self._borne + (feedback - self._borne) * min(1.0, period / REMEMBERED)
+    def note(self, feedback: Array, off: Array, period: float) -> None:
+        """Take note of what feedback exerted (n,) for ``period`` [s] before a stop, and how velocities are off (n,)."""
+        self._borne += (np.stack([feedback, off]) - self._borne) * min(1.0, period / REMEMBERED)
+        self._off = off
 
     def forget(self) -> None:
         """Forget what feedback exerted, and how the robot moved."""
-        self._borne, self._states = self._zero, 0
+        self._borne[:], self._off, self._states = 0.0, self._zero, 0
         self._smooth[:] = 0.0
 
     def begin(self, gives_way: bool, goes_on: bool = False) -> None:
         """Begin a stop from where the robot is in the next state; or give way to what touches first.
 
-        Where it ``goes_on``, what feedback bore in the mean, such as a payload, is borne on.
+        Where it ``goes_on``, what feedback bore in the mean, such as a payload, is borne on: what it exerted, but for
+        what changed velocities.
         """
         zero = self._zero
         self.inertia.reset()
         self.noise.reset()
-        offset = np.clip(self._borne, -self._largest, self._largest) if goes_on and not gives_way else zero
+        offset, gained = zero, None
+        if goes_on and not gives_way:
+            offset, gained = self._borne[0].copy(), (self._off - self._borne[1]) / REMEMBERED
         giving = GIVING_WAY if gives_way else 0.0
         moved, off = self._smooth[MOVED].copy(), self._smooth[OFF].copy()
-        self.state = StopState(moved, off, off, offset, zero, self._light, give_way=giving, gave_way=gives_way)
+        self.state = StopState(moved, off, off, offset, zero, self._light, gained, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -296,6 +303,8 @@ class Stop:
         with suppress(LieDynamicsError):  # else it is what it was
             s.mass = mass_matrix(dynamics, q)
         rate, mass, filter = motion[1] - qd, s.mass + np.diag(rotors), gains.filter
+        if s.gained is not None:
+            s.offset, s.gained = np.clip(s.offset - mass @ s.gained, -self._largest, self._largest), None
         known, late = np.diagonal(mass), gains.time + 1.0 / filter
         calm = 0.5 * filter * step + np.sqrt(0.125 * filter * period) * swing * (not state.filter_time)
         error, share = motion[0] - q, -math.expm1(-filter * period)
