@@ -267,6 +267,8 @@ class ControlLoop:
                 raise MessageError("not finite", f"the state leads to efforts that are not finite: {error}") from error
             law = LawEffort(held, zero, zero, zero)
             limited = efforts.brake(stamp, held, held, held, period)
+        else:
+            p.stop.inertia.note(limited.total - bias)
         if let_go is not None:
             limited = limited._replace(total=np.where(let_go, 0.0, limited.total))
         if limited.scale < 1.0:

@@ -133,7 +133,9 @@ class DriveEstimate:
         self._lowest = np.where(told & (IGNORED > 0.0), -HIGHEST_DRIVE, LOWEST_DRIVE)
         self._bounds = np.stack([PRIOR, DRIFT, HIGHEST_DRIVE, self._lowest, IGNORED], axis=1)
         self._numbers = np.array([RATE, LEAST_NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, CALMING, 0.0])
-        self._pushing = np.array([BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, MOVES_AWAY, 0.0])
+        self._pushing = np.array(
+            [BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, MOVES_AWAY, 0.0]
+        )
         self._work = np.empty((3, 5))
         self.reset()
 
@@ -185,14 +187,12 @@ class DriveEstimate:
         else:  # what is in use stays in use
             s.begun = False
 
-    def loosen(
-        self, error: Array, rate: Array, velocity: Array, period: float, mass: Array, far: Array
-    ) -> Array:
+    def loosen(self, error: Array, rate: Array, velocity: Array, period: float, mass: Array, far: Array) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
         It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
-        faster as long as nothing moves; not where the ``velocity`` (n,) leads away. Joints whose model was found to be wrong are pushed; others where errors are
-        ``far`` (n,), as their model is taken to be wrong then.
+        faster as long as nothing moves; not where the ``velocity`` (n,) leads away. Joints whose model was found to be
+        wrong are pushed; others where errors are ``far`` (n,), as their model is taken to be wrong then.
         """
         s, pushed = self.state, np.empty(len(error))
         self._pushing[k.STEP] = period

@@ -79,6 +79,8 @@ class OscillationState:
         The same of damping in mode computed_torque at first.
     quick, most : ndarray, shape (n,)
         In a stop: factors of dampers, and what they may rise to.
+    fed : ndarray of bool, shape (n,)
+        In a stop: joints whose dampers were just found to feed an oscillation.
     slow, slow_most : float
         In a stop: factor of what acts behind low-passes, and what that may rise to.
     calm : float
@@ -97,11 +99,13 @@ class OscillationState:
     slow_most: float = 1.0
     quick: Array = field(init=False)
     most: Array = field(init=False)
+    fed: Mask = field(init=False)
     table: Array = field(init=False)
     early: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.quick, self.most = np.ones(self.size), np.full(self.size, MOST_QUICK)
+        self.fed = np.zeros(self.size, dtype=bool)
         self.table = np.zeros((7, self.size))
         self.table[DIRECTION] = 1.0
         self.early = self.table[:5].copy()
@@ -124,7 +128,7 @@ class OscillationWatch:
     """
 
     def __init__(self, scale: Array) -> None:
-        self._per_scale, self._quiet = 1.0 / scale, np.zeros(len(scale))
+        self._per_scale, self._quiet, self._none = 1.0 / scale, np.zeros(len(scale)), np.zeros(len(scale), dtype=bool)
         self._numbers = np.array([0.0, 0.0, TURNS, 0.0, 0.0])
         self._growing = np.array([SMALL_SWING, GROWS, GROWING, 0.0])
         self.reset()
@@ -200,6 +204,7 @@ class OscillationWatch:
         """
         s, turns = self.state, self.state.table[TURNS_ROW]
         before = s.quick, s.slow
+        s.fed = self._none
         if found:
             shaking = (turns > FEW_TURNS) & (s.table[SINCE] == 0.0)
             fast = math.pi * late > PHASE * s.table[BETWEEN]
@@ -207,6 +212,7 @@ class OscillationWatch:
             fast |= (s.slow <= least_slow) & ((swing > SMALL) | (s.quick >= s.most))  # there is nothing else
             fed, slow = shaking & fast & (turns > TURNS), shaking & ~fast & clear
             least = LIMPEST if swing > SMALL else LEAST_FACTOR
+            s.fed = fed
             s.most = np.where(fed, np.minimum(s.most, np.maximum(REGAINED * s.quick, 1.0)), s.most)
             s.quick = np.where(fed, np.minimum(s.quick, np.maximum(least, lower * s.quick)), s.quick)
             if slow.any() or (fed & (s.quick < LEAST_FACTOR)).any():

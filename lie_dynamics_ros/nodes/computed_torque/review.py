@@ -136,6 +136,7 @@ class AnswerReview:
             noise = NOISE_SWING * rough * laws.damping(answer.position)
         factor = p.watch.factor
         if p.watch.update(feedback - answer.blend, period, 0.0 if rises else stop.late, noise):
+            stop.inertia.ease(p.watch.state.fed)
             if factor < LEAST_FACTOR <= p.watch.factor:
                 stop.replan(late=True)  # it takes hold again
             p.lower_gains()

@@ -49,6 +49,11 @@ SLOWEST_FADING = 0.3
 """Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
 CALM_SPEED = 3e-3
 """Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
+NO_ERROR = 3e-3
+"""Error of a velocity behind a low-pass that is ignored [rad/s, m/s]."""
+NOISE_PART = 1.125
+"""Rate of damping times the period at which speeds by noise of velocities have twice the deviation of that noise: the
+largest of some thousand states, at four deviations, are then as fast as twice the speed over the noise's swing says."""
 LIVELY = 0.2
 """Part of the speed of joints that noise may be: steps by which they are damped are not to turn them round."""
 CALMS = 5.0
@@ -190,7 +195,7 @@ class Stop:
         self._largest, self._most, self._quiet = LARGEST_OFFSET * limit, limit, QUIET * scale
         self._heaviest, self._calm_speed = HEAVIEST_UNTOLD * scale, CALM_SPEED
         self._light = np.diag(1e-3 * scale)
-        self.inertia = UntoldInertia(scale)
+        self.inertia = UntoldInertia(len(scale))
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self.steps, self.late = PositionSteps(len(limit)), 0.0
@@ -305,18 +310,15 @@ class Stop:
         rate, mass, filter = motion[1] - qd, s.mass + np.diag(rotors), gains.filter
         if s.gained is not None:
             s.offset, s.gained = np.clip(s.offset - mass @ s.gained, -self._largest, self._largest), None
-        known, late = np.diagonal(mass), gains.time + 1.0 / filter
+        known, late = np.diagonal(mass), gains.time
         calm = 0.5 * filter * step + np.sqrt(0.125 * filter * period) * swing * (not state.filter_time)
         error, share = motion[0] - q, -math.expm1(-filter * period)
         before, behind = (error, error) if s.errors is None else s.errors
         closer = -math.expm1(-gains.spring_filter * period) * (error - behind)
         s.errors = error, behind + closer
         most = np.maximum(self._heaviest - rotors - dynamics.limits.armature, 0.0)
-        speed = np.abs(qd)
-        driven = speed > np.maximum(self._driven, s.fast)  # faster and faster, perhaps by reversed efforts
-        s.fast = np.maximum(s.fast, speed)
-        grows = free & (s.passed * (s.passed + STOP_SPRING * error) > 0.0) & ~driven
-        heavier = self.inertia.update(s.passed, grows, known, most, period, late, calm, SLOWEST_FADING * gains.slow)
+        lags = free & (s.passed * (s.passed + STOP_SPRING * error) > 0.0) & (np.abs(s.passed) > NO_ERROR + calm)
+        heavier = self.inertia.update(qd, lags, mass, most, period, late, calm)
         s.passed = s.passed + share * (rate - s.passed)
         s.slow = s.slow + share * (s.passed - s.slow)
         if free and not gives_way:
@@ -363,7 +365,7 @@ class Stop:
         coarse, rough = float(np.max(step)), float(np.max(noise))
         rate = 2.0 * speed / max(coarse, 1e-9) if coarse else np.inf
         if rough > 0.0 and period > 0.0:
-            rate = min(rate, 3.0 / period * (2.0 * speed / rough) ** 2)
+            rate = min(rate, NOISE_PART / period * (2.0 * speed / rough) ** 2)
         return gains.quiet(rate)
 
     def swings(self, velocity: Array, thrown: Array) -> bool:
