@@ -34,9 +34,10 @@ FADING = 40.0
 """Rate at which it fades once the joint follows [1/s]."""
 SWIFT, RELEASE = 10.0, 400.0
 """The same where its error fades faster than the first, lest a light joint is thrown [1/s]."""
-MOVES_AWAY = 0.05
-"""Speed with which a joint moves away from where it is to be that it is not stuck, but thrown by a push or a load, and
-is pushed no more [rad/s, m/s]."""
+MOVES_AWAY, THROWN_BY = 0.05, 10.0
+"""Speed with which a joint moves away from where it is to be that it is not stuck [rad/s, m/s], and acceleration of its
+known inertia by a push that has thrown it then, which grows no more: a tenth of a radian per second after a hundredth
+[rad/s^2, m/s^2]."""
 PRIOR = np.array([0.01, 0.015, 0.02, 0.1, 0.3])
 """Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit; and of the part by
 which bodies are heavier than modelled."""
@@ -134,7 +135,7 @@ class DriveEstimate:
         self._bounds = np.stack([PRIOR, DRIFT, HIGHEST_DRIVE, self._lowest, IGNORED], axis=1)
         self._numbers = np.array([RATE, LEAST_NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, CALMING, 0.0])
         self._pushing = np.array(
-            [BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, MOVES_AWAY, 0.0]
+            [BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, MOVES_AWAY, THROWN_BY, 0.0]
         )
         self._work = np.empty((3, 5))
         self.reset()
@@ -191,8 +192,9 @@ class DriveEstimate:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
         It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
-        faster as long as nothing moves; not where the ``velocity`` (n,) leads away. Joints whose model was found to be
-        wrong are pushed; others where errors are ``far`` (n,), as their model is taken to be wrong then.
+        faster as long as nothing moves; not where the ``velocity`` (n,) of a joint that it has thrown leads away. Joints
+        whose model was found to be wrong are pushed; others where errors are ``far`` (n,), as their model is taken to be
+        wrong then.
         """
         s, pushed = self.state, np.empty(len(error))
         self._pushing[k.STEP] = period

@@ -52,8 +52,8 @@ CALM_SPEED = 3e-3
 NO_ERROR = 3e-3
 """Error of a velocity behind a low-pass that is ignored [rad/s, m/s]."""
 NOISE_PART = 1.125
-"""Rate of damping times the period at which speeds by noise of velocities have twice the deviation of that noise: the
-largest of some thousand states, at four deviations, are then as fast as twice the speed over the noise's swing says."""
+"""Rate of damping, times the period, at which four deviations of speeds by noise are as large as speeds may be, where
+half the swing of the noise is, too: white noise makes speeds of sqrt(l h / 2) of its deviation, a sixth of its swing."""
 LIVELY = 0.2
 """Part of the speed of joints that noise may be: steps by which they are damped are not to turn them round."""
 CALMS = 5.0
@@ -309,7 +309,9 @@ class Stop:
             s.mass = mass_matrix(dynamics, q)
         rate, mass, filter = motion[1] - qd, s.mass + np.diag(rotors), gains.filter
         if s.gained is not None:
-            s.offset, s.gained = np.clip(s.offset - mass @ s.gained, -self._largest, self._largest), None
+            least, most_borne = np.minimum(s.offset, 0.0), np.maximum(s.offset, 0.0)  # a swing is not to make it more
+            s.offset = np.clip(np.clip(s.offset - mass @ s.gained, least, most_borne), -self._largest, self._largest)
+            s.gained = None
         known, late = np.diagonal(mass), gains.time
         calm = 0.5 * filter * step + np.sqrt(0.125 * filter * period) * swing * (not state.filter_time)
         error, share = motion[0] - q, -math.expm1(-filter * period)

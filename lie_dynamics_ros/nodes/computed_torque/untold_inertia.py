@@ -19,8 +19,8 @@ BEGIN_TIMES = 2.0
 """Time until what acted before a stop is forgotten, over those of the low-pass and the delay of efforts."""
 FIRST_PART, INERTIA_GROWTH = 0.1, 60.0
 """What is used first, over the known inertia, and the rate at which it grows [1/s]."""
-EASED_PART = 0.25
-"""Part that is left of what is used where it shakes a joint."""
+EASED_PART, EASED_RISE = 0.25, 1.0
+"""Part that is left of what is used where it shakes a joint, and rate at which it may be more again [1/s]."""
 FELT_SURE = 2.0
 """Standard deviations by which joints may be lighter than felt, and are taken to be."""
 FELT_SPEED = 5e-3
@@ -93,7 +93,7 @@ class UntoldInertia:
     def ease(self, shaking: Mask) -> None:
         """Take joints (n,), True for which gains are too high, to be lighter from now on."""
         s = self.state
-        s.most = np.where(shaking & (s.value > 0.0), EASED_PART * s.value, s.most)
+        s.most = np.where(shaking, EASED_PART * s.value, s.most)
 
     def note(self, effort: Array) -> None:
         """Take note of the efforts (n,) of an answer beyond those that leave velocities as they are [N m, N]."""
@@ -129,7 +129,8 @@ class UntoldInertia:
         s.acting = s.acting - math.expm1(-period / late) * (s.effort - s.acting)
         s.smooth += share * (np.stack([s.acting, velocity]) - s.smooth)
         acceleration = FELT_RATE * (velocity - s.smooth[1])
-        effort = s.smooth[0] - mass @ acceleration + np.diagonal(mass) * acceleration
+        own = np.diagonal(mass)
+        effort = s.smooth[0] - mass @ acceleration + own * acceleration
         now = np.stack([effort, acceleration])
         if s.time < BEGIN_TIMES * (late + 1.0 / FELT_RATE):
             s.constant = now
@@ -142,11 +143,14 @@ class UntoldInertia:
         known = time > 3.0 / FELT_RATE
         if known.any():
             xx = np.maximum(xx, 1e-300)
-            inverse = np.maximum(xy, 0.0) / xx
-            left = np.maximum(yy - xy * xy / xx, 0.0) / np.maximum(time - 2.0 / FELT_RATE, 1e-9)
-            heavy = 1.0 / np.maximum(inverse + FELT_SURE * np.sqrt(left / FELT_RATE / xx), 1e-300) - np.diagonal(mass)
-            counts = np.clip(heavy / np.diagonal(mass) - 1.0, 0.0, 1.0)  # less of what bodies and their load may be
+            inverse = xy / xx
+            left = np.maximum(yy - xy * inverse, 0.0) / np.maximum(time - 2.0 / FELT_RATE, 1e-9)
+            deviation = np.sqrt(left / FELT_RATE / xx)
+            known &= inverse > -deviation  # else something else moves the joint
+            heavy = 1.0 / np.maximum(np.maximum(inverse, 0.0) + FELT_SURE * deviation, 1e-300) - own
+            counts = np.clip(heavy / own - 1.0, 0.0, 1.0)  # less of what bodies and their load may be
             s.felt = np.where(known, np.minimum(counts * heavy, most), 0.0)
-            more = np.maximum(s.value, FIRST_PART * np.diagonal(mass)) * math.exp(INERTIA_GROWTH * period)
+            more = np.maximum(s.value, FIRST_PART * own) * math.exp(INERTIA_GROWTH * period)
+            s.most = np.maximum(s.most, FIRST_PART * own) * math.exp(EASED_RISE * period)
             s.value = np.minimum(np.minimum(np.where(lags, more, s.value), s.felt), s.most)
         return s.value
