@@ -21,7 +21,7 @@ FIRST_PART, INERTIA_GROWTH = 0.1, 60.0
 """What is used first, over the known inertia, and the rate at which it grows [1/s]."""
 EASED_PART, EASED_RISE = 0.25, 1.0
 """Part that is left of what is used where it shakes a joint, and rate at which it may be more again [1/s]."""
-FELT_SURE = 2.0
+FELT_SURE = 3.0
 """Standard deviations by which joints may be lighter than felt, and are taken to be."""
 FELT_SPEED = 5e-3
 """Least speed at which anything is felt [rad/s, m/s]."""
