@@ -34,10 +34,9 @@ FADING = 40.0
 """Rate at which it fades once the joint follows [1/s]."""
 SWIFT, RELEASE = 10.0, 400.0
 """The same where its error fades faster than the first, lest a light joint is thrown [1/s]."""
-MOVES_AWAY, THROWN_BY = 0.05, 10.0
+MOVES_AWAY, THROWN_BY = 0.05, 50.0
 """Speed with which a joint moves away from where it is to be that it is not stuck [rad/s, m/s], and acceleration of its
-known inertia by a push that has thrown it then, which grows no more: a tenth of a radian per second after a hundredth
-[rad/s^2, m/s^2]."""
+known inertia by a push that has thrown it then, which grows no more [rad/s^2, m/s^2]."""
 PRIOR = np.array([0.01, 0.015, 0.02, 0.1, 0.3])
 """Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit; and of the part by
 which bodies are heavier than modelled."""
@@ -191,10 +190,10 @@ class DriveEstimate:
     def loosen(self, error: Array, rate: Array, velocity: Array, period: float, mass: Array, far: Array) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
-        It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
-        faster as long as nothing moves; not where the ``velocity`` (n,) of a joint that it has thrown leads away. Joints
-        whose model was found to be wrong are pushed; others where errors are ``far`` (n,), as their model is taken to be
-        wrong then.
+        It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all. It grows
+        faster as long as nothing moves, and not where it has thrown a joint, whose ``velocity`` (n,) leads away. Joints
+        whose model was found to be wrong are pushed; others where errors are ``far`` (n,), as their model is taken to
+        be wrong then.
         """
         s, pushed = self.state, np.empty(len(error))
         self._pushing[k.STEP] = period

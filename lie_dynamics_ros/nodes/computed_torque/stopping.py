@@ -52,8 +52,8 @@ CALM_SPEED = 3e-3
 NO_ERROR = 3e-3
 """Error of a velocity behind a low-pass that is ignored [rad/s, m/s]."""
 NOISE_PART = 1.125
-"""Rate of damping, times the period, at which four deviations of speeds by noise are as large as speeds may be, where
-half the swing of the noise is, too: white noise makes speeds of sqrt(l h / 2) of its deviation, a sixth of its swing."""
+"""Rate of damping, times the period, at which four deviations of speeds by noise are as large as speeds may be, if half
+its swing is, too: white noise makes speeds of sqrt(l h / 2) of its deviation, which is a sixth of its swing."""
 LIVELY = 0.2
 """Part of the speed of joints that noise may be: steps by which they are damped are not to turn them round."""
 CALMS = 5.0

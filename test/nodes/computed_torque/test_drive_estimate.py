@@ -123,7 +123,8 @@ def test_arrays_of_any_layout_do(as_given, rng):
         qd = qd.astype(np.float32).astype(float)
         one.update(model, q, qd, qd, effort, h)
         other.update(model, q, as_given(qd), as_given(qd), effort, h)
-        pushes = one.loosen(qd, -qd, qd, h, np.eye(6), far), other.loosen(as_given(qd), -as_given(qd), as_given(qd), h, np.eye(6), far)
+        given = as_given(qd)
+        pushes = one.loosen(qd, -qd, qd, h, np.eye(6), far), other.loosen(given, -given, given, h, np.eye(6), far)
         np.testing.assert_array_equal(*pushes)
         np.testing.assert_array_equal(one.rotors, other.rotors)
         assert one.idle == other.idle

@@ -211,7 +211,9 @@ def loosen(
     n = error.shape[0]
     if rate.shape[0] != n or inertia.shape[0] != n or far.shape[0] != n or scale.shape[0] != n:
         return -1
-    if found.shape[0] != n or push.shape[0] != n or out.shape[0] != n or velocity.shape[0] != n or numbers.shape[0] != 12:
+    if velocity.shape[0] != n or found.shape[0] != n or push.shape[0] != n or out.shape[0] != n:
+        return -1
+    if numbers.shape[0] != 12:
         return -1
     period, status = numbers[STEP], IDLE
     for i in range(n):
