@@ -17,7 +17,7 @@ STAYING_RATE = 5.0
 """Rate of the other one, by which loads and friction that stay are left out [1/s]."""
 BEGIN_TIMES = 2.0
 """Time until what acted before a stop is forgotten, over those of the low-pass and the delay of efforts."""
-FIRST_PART, INERTIA_GROWTH = 0.1, 60.0
+FIRST_PART, INERTIA_GROWTH = 0.1, 50.0
 """What is used first, over the known inertia, and the rate at which it grows [1/s]."""
 EASED_PART, EASED_RISE = 0.25, 1.0
 """Part that is left of what is used where it shakes a joint, and rate at which it may be more again [1/s]."""
