@@ -2,7 +2,15 @@
 
 import pytest
 
-CASES = [("tiago", 70006), ("baxter", 70007), ("panda", 70008), ("kinova", 70020), ("ur5", 2100010), ("tiago", 2100030), ("z1", 2100005)]
+CASES = [
+    ("tiago", 70006),
+    ("baxter", 70007),
+    ("panda", 70008),
+    ("kinova", 70020),
+    ("ur5", 2100010),
+    ("tiago", 2100030),
+    ("z1", 2100005),
+]
 
 
 @pytest.mark.parametrize(("name", "seed"), CASES)
