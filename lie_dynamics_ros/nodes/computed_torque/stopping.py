@@ -189,7 +189,7 @@ class Stop:
         self, soft: SoftLimits, limit: Array, scale: Array, fastest: Array, speed: Array, watched: bool
     ) -> None:
         self._zero = np.zeros(len(limit))
-        self._borne, self._off = np.zeros((2, len(limit))), self._zero  # mean feedback, by how much velocities are off
+        self._now, self._borne = np.zeros((2, 2, len(limit)))  # feedback, and how velocities are off: last and mean
         self._states = 0  # of which there are, in the mean errors; and positions and velocities without these:
         self._smooth, self._part = np.zeros((4, len(limit))), np.zeros(1)
         self._largest, self._most, self._quiet = LARGEST_OFFSET * limit, limit, QUIET * scale
@@ -220,12 +220,13 @@ class Stop:
 
     def note(self, feedback: Array, off: Array, period: float) -> None:
         """Take note of what feedback exerted (n,) for ``period`` [s] before a stop, and how velocities are off (n,)."""
-        self._borne += (np.stack([feedback, off]) - self._borne) * min(1.0, period / REMEMBERED)
-        self._off = off
+        now = self._now
+        now[0], now[1] = feedback, off
+        self._borne += (now - self._borne) * min(1.0, period / REMEMBERED)
 
     def forget(self) -> None:
         """Forget what feedback exerted, and how the robot moved."""
-        self._borne[:], self._off, self._states = 0.0, self._zero, 0
+        self._now[:], self._borne[:], self._states = 0.0, 0.0, 0
         self._smooth[:] = 0.0
 
     def begin(self, gives_way: bool, goes_on: bool = False) -> None:
@@ -239,7 +240,7 @@ class Stop:
         self.noise.reset()
         offset, gained = zero, None
         if goes_on and not gives_way:
-            offset, gained = self._borne[0].copy(), (self._off - self._borne[1]) / REMEMBERED
+            offset, gained = self._borne[0].copy(), (self._now[1] - self._borne[1]) / REMEMBERED
         giving = GIVING_WAY if gives_way else 0.0
         moved, off = self._smooth[MOVED].copy(), self._smooth[OFF].copy()
         self.state = StopState(moved, off, off, offset, zero, self._light, gained, give_way=giving, gave_way=gives_way)
