@@ -25,7 +25,8 @@ def asked(rng, kind):
     start = model.random(rng)
     goal = model.integrate(start, rng.normal(size=model.nv))
     rates = rng.normal(size=(2, model.nv))
-    return tree, model, make_task(MotionRequest(model, start, goal, 0.9, *rates)), goal, rates
+    request = MotionRequest(model, start, goal, 0.9, start_velocity=rates[0], goal_velocity=rates[1])
+    return tree, model, make_task(request), goal, rates
 
 
 @pytest.mark.parametrize("free", [False, True])
