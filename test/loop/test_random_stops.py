@@ -1,6 +1,9 @@
 """Stops of arms that are not their models, drawn as the study of robustness does: some that once did not rest."""
 
+import numpy as np
 import pytest
+
+from lie_dynamics_ros.lie_dynamics.control.kernels.felt_inertia import FELT
 
 CASES = [
     ("tiago", 70006),
@@ -8,8 +11,8 @@ CASES = [
     ("panda", 70008),
     ("kinova", 70020),
     ("ur5", 2100010),
-    ("tiago", 2100030),
-    ("z1", 2100005),
+    ("tiago", 2100022),
+    ("tiago", 2120030),
 ]
 
 
@@ -21,3 +24,32 @@ def test_a_random_stop_comes_to_rest(name, seed):
 
     found = stops(name, seed)
     assert found["good"], found
+
+
+@pytest.mark.parametrize("name", ["tiago", "z1"])
+def test_a_stop_feels_rotors_that_nobody_told_and_wrists_bear_being_shaken(name):
+    """Rotors of 0.1 % of the limits, 700 times the lightest wrist, on gears; a hand shakes with 2 % of the limits."""
+    pytest.importorskip("mujoco", reason="MuJoCo, which simulates the arms, is not installed")
+    from support.control.imperfect_arm import Imperfection
+
+    from benchmarks.nodes.control_robustness import begin, draw_pose, limits_of, line
+
+    what = Imperfection(rate=500.0, delay=1.0, rotors=1e-3, gears=300.0, lag=2e-3, seed=3)
+    loop, limit = begin(name, what, draw_pose(name, np.random.default_rng(1))), limits_of(name)
+    loop.run(0.3)
+    loop.controller.follow(*line(name, loop.arm.q, np.random.default_rng(2)))
+    loop.run(0.4)
+    loop.controller.stop("asked to")
+    loop.run(1.0)
+    feeling = loop.controller._core.control.parts.stop.feeling
+    assert feeling.table[FELT, -1] == pytest.approx(what.rotors * limit[-1], rel=0.1)
+    step, fastest = loop.arm.step, 0.0
+    for k in range(60):
+        push = np.zeros(len(limit))
+        push[-3:] = 0.02 * limit[-3:] * np.sin(2.0 * np.pi * 0.04 * k)
+        loop.arm.step = lambda effort, push=push: step(effort + push)
+        fastest = max(fastest, np.abs(loop.run(0.02).qd).max())
+    assert fastest < 0.5  # 2.6 and 3.3 rad/s without what is felt
+    loop.arm.step = step
+    loop.run(0.5)
+    assert np.abs(loop.run(0.5).qd).max() < 5e-3

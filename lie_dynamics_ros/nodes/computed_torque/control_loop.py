@@ -268,7 +268,7 @@ class ControlLoop:
             law = LawEffort(held, zero, zero, zero)
             limited = efforts.brake(stamp, held, held, held, period)
         else:
-            p.stop.inertia.note(limited.total - bias)
+            p.stop.feeling.note(limited.total - bias)
         if let_go is not None:
             limited = limited._replace(total=np.where(let_go, 0.0, limited.total))
         if limited.scale < 1.0:

@@ -34,9 +34,6 @@ FADING = 40.0
 """Rate at which it fades once the joint follows [1/s]."""
 SWIFT, RELEASE = 10.0, 400.0
 """The same where its error fades faster than the first, lest a light joint is thrown [1/s]."""
-MOVES_AWAY, THROWN_BY = 0.05, 50.0
-"""Speed with which a joint moves away from where it is to be that it is not stuck [rad/s, m/s], and acceleration of its
-known inertia by a push that has thrown it then, which grows no more [rad/s^2, m/s^2]."""
 PRIOR = np.array([0.01, 0.015, 0.02, 0.1, 0.3])
 """Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit; and of the part by
 which bodies are heavier than modelled."""
@@ -133,9 +130,7 @@ class DriveEstimate:
         self._lowest = np.where(told & (IGNORED > 0.0), -HIGHEST_DRIVE, LOWEST_DRIVE)
         self._bounds = np.stack([PRIOR, DRIFT, HIGHEST_DRIVE, self._lowest, IGNORED], axis=1)
         self._numbers = np.array([RATE, LEAST_NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, CALMING, 0.0])
-        self._pushing = np.array(
-            [BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, MOVES_AWAY, THROWN_BY, 0.0]
-        )
+        self._pushing = np.array([BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, 0.0])
         self._work = np.empty((3, 5))
         self.reset()
 
@@ -187,13 +182,12 @@ class DriveEstimate:
         else:  # what is in use stays in use
             s.begun = False
 
-    def loosen(self, error: Array, rate: Array, velocity: Array, period: float, mass: Array, far: Array) -> Array:
+    def loosen(self, error: Array, rate: Array, period: float, mass: Array, far: Array) -> Array:
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
-        It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all. It grows
-        faster as long as nothing moves, and not where it has thrown a joint, whose ``velocity`` (n,) leads away. Joints
-        whose model was found to be wrong are pushed; others where errors are ``far`` (n,), as their model is taken to
-        be wrong then.
+        It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
+        faster as long as nothing moves. Joints whose model was found to be wrong are pushed; others where errors are
+        ``far`` (n,), as their model is taken to be wrong then.
         """
         s, pushed = self.state, np.empty(len(error))
         self._pushing[k.STEP] = period
@@ -201,7 +195,7 @@ class DriveEstimate:
         if (np.abs(error) > np.where(s.found, BEHIND, far)).any():
             with suppress(np.linalg.LinAlgError):  # where axes line up, far less than the diagonal
                 inertia = 1.0 / np.diagonal(np.linalg.inv(mass))
-        given = _numbers(error, rate, velocity, inertia, far)
+        given = _numbers(error, rate, inertia, far)
         status = k.loosen(*given, self.scale, s.found, s.push, self._pushing, pushed)
         if status not in (k.IDLE, k.FOUND):
             return np.zeros(len(error))

@@ -241,7 +241,7 @@ class Laws:
             return LawEffort(effort, qd, acceleration, calm)
         error, rate = desired.position - q, desired.velocity - qd
         M = self._inertia(q)
-        loose = drives.loosen(error, rate, qd, g.haste * period, M, self._off(self._far))
+        loose = drives.loosen(error, rate, g.haste * period, M, self._off(self._far))
         if drives.idle:
             return LawEffort(effort, qd, acceleration, calm)
         slid = (rate if g.firm else desired.velocity - v) + g.spring * error
@@ -315,7 +315,7 @@ class Laws:
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
             far = self._off(FAR_CARRYING * self._behind if adaptive else self._behind)
-            damping = damping + drives.loosen(error, rate, qd, period, M, far)
+            damping = damping + drives.loosen(error, rate, period, M, far)
             damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:

@@ -129,14 +129,14 @@ class AnswerReview:
                 stays = stays - p.drives.moving(answer.ahead.velocity, answer.ahead.acceleration)
             stop.move(*answer.desired[:2], answer.position, answer.velocity, period)
             stays = stays if friction is None else stays - friction
-            stop.note(stays, answer.velocity - answer.ahead.velocity, period)
+            stop.note(stays, answer.velocity, answer.ahead.velocity, period)
         noise = None if rises else p.state.stop_noise
         if rises and p.timing.filter_time and answer.mode == "computed_torque" and period > 0.0:
             rough = p.stop.steps.steps * velocity_noise(p.timing.filter_time, laws.gains.usual)
             noise = NOISE_SWING * rough * laws.damping(answer.position)
         factor = p.watch.factor
         if p.watch.update(feedback - answer.blend, period, 0.0 if rises else stop.late, noise):
-            stop.inertia.ease(p.watch.state.fed)
+            stop.feeling.ease(p.watch.state.fed)
             if factor < LEAST_FACTOR <= p.watch.factor:
                 stop.replan(late=True)  # it takes hold again
             p.lower_gains()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,7 +15,16 @@ from ...core.robot_state import RobotState
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SoftLimits, StopPlan, limited_damping
-from ...lie_dynamics.control.kernels.oscillation import MOVED, OFF, PLACE, smooth_state
+from ...lie_dynamics.control.kernels.oscillation import (
+    BEYOND,
+    EXERTED,
+    GAINED,
+    MOVED,
+    OFF,
+    PLACE,
+    bear,
+    smooth_state,
+)
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, mass_matrix
@@ -22,8 +32,8 @@ from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
 from ...lie_dynamics.control.velocity_filter import velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
 from .gains import STOP_SPRING, StopGains
-from .sensor_noise import SensorNoise
-from .untold_inertia import HEAVIEST_UNTOLD, UntoldInertia
+from .sensor_noise import PEAK_TO_PEAK, SensorNoise
+from .untold_inertia import HEAVIEST_UNTOLD, NO_ERROR, FeltInertia, UntoldInertia
 
 AT_REST = 1e-3
 """Below this speed of its plan a stop has ended [rad/s, m/s]."""
@@ -45,23 +55,18 @@ LEAST_TIME = 0.1
 """Least time of the filter that finds them, over the period."""
 HIT = 0.05
 """Velocity, over its mean before a stop, below which a joint was stopped by a hit."""
-SLOWEST_FADING = 0.3
-"""Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
 CALM_SPEED = 3e-3
 """Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
-NO_ERROR = 3e-3
-"""Error of a velocity behind a low-pass that is ignored [rad/s, m/s]."""
-NOISE_PART = 1.125
-"""Rate of damping, times the period, at which four deviations of speeds by noise are as large as speeds may be, if half
-its swing is, too: white noise makes speeds of sqrt(l h / 2) of its deviation, which is a sixth of its swing."""
+SLOWEST_FADING = 0.3
+"""Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
+DRIVEN = 0.3
+"""Speed, over the limit, from which on a joint that gets faster and faster is not taken to be heavier for that."""
 LIVELY = 0.2
 """Part of the speed of joints that noise may be: steps by which they are damped are not to turn them round."""
 CALMS = 5.0
 """Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
 MEAN_RATE = 10.0
 """Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
-DRIVEN = 0.3
-"""Speed, over the limit, from which on a joint that gets faster and faster is not taken to be heavier for that."""
 GIVING_WAY = 0.3
 """Time for which a stop gives way to a contact before it holds the robot where it is then [s]."""
 
@@ -93,10 +98,10 @@ class StopState:
         [rad, m and per s].
     offset : ndarray, shape (n,)
         What feedback exerted before the stop, and the spring since: gains that change do not change it [N m, N].
-    fast : ndarray, shape (n,)
-        Largest speeds so far [rad/s, m/s].
     mass : ndarray, shape (n, n)
         Mass matrix at the last state that has one [kg m^2, kg].
+    fast : ndarray, shape (n,)
+        Largest speeds so far [rad/s, m/s].
     gained : ndarray, shape (n,), or None
         Acceleration by feedback before the stop, which `offset` still has a part of; None later [rad/s^2, m/s^2].
     errors : tuple of ndarray, or None
@@ -108,8 +113,8 @@ class StopState:
     passed: Array
     slow: Array
     offset: Array
-    fast: Array
     mass: Array
+    fast: Array
     gained: Array | None = None
     errors: tuple[Array, Array] | None = None
     found: tuple[Array, Array] | None = None
@@ -189,13 +194,13 @@ class Stop:
         self, soft: SoftLimits, limit: Array, scale: Array, fastest: Array, speed: Array, watched: bool
     ) -> None:
         self._zero = np.zeros(len(limit))
-        self._now, self._borne = np.zeros((2, 2, len(limit)))  # feedback, and how velocities are off: last and mean
+        self._borne = np.zeros((3, len(limit)))  # as `bear` says
         self._states = 0  # of which there are, in the mean errors; and positions and velocities without these:
         self._smooth, self._part = np.zeros((4, len(limit))), np.zeros(1)
         self._largest, self._most, self._quiet = LARGEST_OFFSET * limit, limit, QUIET * scale
         self._heaviest, self._calm_speed = HEAVIEST_UNTOLD * scale, CALM_SPEED
         self._light = np.diag(1e-3 * scale)
-        self.inertia = UntoldInertia(len(scale))
+        self.inertia, self.feeling = UntoldInertia(scale), FeltInertia(len(scale))
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self.steps, self.late = PositionSteps(len(limit)), 0.0
@@ -213,21 +218,17 @@ class Stop:
         self._states += 1
         part = 1.0 if rate * period > OUTDATED else max(-math.expm1(-rate * period), 2.0 / (1.0 + self._states))
         self._part[0] = part
-        given = position, velocity, q, qd
-        if smooth_state(self._smooth, self._part, *given) != 0:  # of another layout
-            plain = (np.ascontiguousarray(a, np.float64) for a in given)
-            raise_if_rejected(smooth_state(self._smooth, self._part, *plain))
+        _run(smooth_state, self._smooth, self._part, position, velocity, q, qd)
 
-    def note(self, feedback: Array, off: Array, period: float) -> None:
-        """Take note of what feedback exerted (n,) for ``period`` [s] before a stop, and how velocities are off (n,)."""
-        now = self._now
-        now[0], now[1] = feedback, off
-        self._borne += (now - self._borne) * min(1.0, period / REMEMBERED)
+    def note(self, feedback: Array, velocity: Array, desired: Array, period: float) -> None:
+        """Take note of what feedback exerted (n,) before a stop, ``period`` [s] after the last, and of velocities."""
+        self._part[0] = min(1.0, period / REMEMBERED)
+        _run(bear, self._borne, self._part, feedback, velocity, desired)
 
     def forget(self) -> None:
         """Forget what feedback exerted, and how the robot moved."""
-        self._now[:], self._borne[:], self._states = 0.0, 0.0, 0
-        self._smooth[:] = 0.0
+        self._borne[:] = self._smooth[:] = 0.0
+        self._states = 0
 
     def begin(self, gives_way: bool, goes_on: bool = False) -> None:
         """Begin a stop from where the robot is in the next state; or give way to what touches first.
@@ -237,13 +238,14 @@ class Stop:
         """
         zero = self._zero
         self.inertia.reset()
+        self.feeling.reset()
         self.noise.reset()
         offset, gained = zero, None
         if goes_on and not gives_way:
-            offset, gained = self._borne[0].copy(), (self._now[1] - self._borne[1]) / REMEMBERED
+            offset, gained = self._borne[EXERTED].copy(), (self._borne[BEYOND] - self._borne[GAINED]) / REMEMBERED
         giving = GIVING_WAY if gives_way else 0.0
         moved, off = self._smooth[MOVED].copy(), self._smooth[OFF].copy()
-        self.state = StopState(moved, off, off, offset, zero, self._light, gained, give_way=giving, gave_way=gives_way)
+        self.state = StopState(moved, off, off, offset, self._light, zero, gained, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -313,15 +315,25 @@ class Stop:
             least, most_borne = np.minimum(s.offset, 0.0), np.maximum(s.offset, 0.0)  # a swing is not to make it more
             s.offset = np.clip(np.clip(s.offset - mass @ s.gained, least, most_borne), -self._largest, self._largest)
             s.gained = None
-        known, late = np.diagonal(mass), gains.time
+        known = np.diagonal(mass)
         calm = 0.5 * filter * step + np.sqrt(0.125 * filter * period) * swing * (not state.filter_time)
         error, share = motion[0] - q, -math.expm1(-filter * period)
         before, behind = (error, error) if s.errors is None else s.errors
         closer = -math.expm1(-gains.spring_filter * period) * (error - behind)
         s.errors = error, behind + closer
         most = np.maximum(self._heaviest - rotors - dynamics.limits.armature, 0.0)
-        lags = free & (s.passed * (s.passed + STOP_SPRING * error) > 0.0) & (np.abs(s.passed) > NO_ERROR + calm)
-        heavier = self.inertia.update(qd, lags, mass, most, period, late, calm)
+        speed = np.abs(qd)
+        driven = speed > np.maximum(self._driven, s.fast)  # faster and faster, perhaps by reversed efforts
+        s.fast = np.maximum(s.fast, speed)
+        behind_plan = free & (s.passed * (s.passed + STOP_SPRING * error) > 0.0)
+        grows, late = behind_plan & ~driven, gains.time
+        grown = self.inertia.update(
+            s.passed, grows, known, most, period, late + 1.0 / filter, calm, SLOWEST_FADING * gains.slow
+        )
+        lags, moving = behind_plan & (np.abs(s.passed) > NO_ERROR + calm), within(motion[1], self._rest) != 1
+        noise = calm, swing / PEAK_TO_PEAK
+        unknown = np.where(dynamics.limits.armature > 0.0, 0.0, most)  # rotors that are given are known
+        heavier = np.maximum(grown, self.feeling.update(qd, lags, mass, unknown, period, late, noise, moving))
         s.passed = s.passed + share * (rate - s.passed)
         s.slow = s.slow + share * (s.passed - s.slow)
         if free and not gives_way:
@@ -333,9 +345,9 @@ class Stop:
             if let_go is not None:
                 s.offset = np.where(let_go, 0.0, s.offset)
         slow = (gains.slow * (known + heavier) + gains.loose) * step
-        noise = part * gains.direct * swing + filter * slow
+        swings = part * gains.direct * swing + filter * slow
         return StopMotion(
-            motion, part * rate, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, noise, gives_way, let_go,
+            motion, part * rate, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, swings, gives_way, let_go,
             found, gains,
         )  # fmt: skip
 
@@ -368,7 +380,7 @@ class Stop:
         coarse, rough = float(np.max(step)), float(np.max(noise))
         rate = 2.0 * speed / max(coarse, 1e-9) if coarse else np.inf
         if rough > 0.0 and period > 0.0:
-            rate = min(rate, NOISE_PART / period * (2.0 * speed / rough) ** 2)
+            rate = min(rate, 3.0 / period * (2.0 * speed / rough) ** 2)
         return gains.quiet(rate)
 
     def swings(self, velocity: Array, thrown: Array) -> bool:
@@ -383,3 +395,9 @@ class Stop:
     def moves(self, velocity: Array) -> bool:
         """Return whether a robot that had come to rest moves again."""
         return within(velocity, self._moving) != 1
+
+
+def _run(kernel: Callable[..., int], table: Array, part: Array, *given: Array) -> None:
+    """Run a kernel; once more with copies where arrays are of another layout."""
+    if kernel(table, part, *given) != 0:
+        raise_if_rejected(kernel(table, part, *(np.ascontiguousarray(a, np.float64) for a in given)))

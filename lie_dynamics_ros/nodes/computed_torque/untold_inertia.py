@@ -1,107 +1,213 @@
-"""Inertia that joints have besides what is known, felt in a stop: by how far efforts accelerate them."""
+"""Inertia that a stop takes joints to have besides what is known.
+
+It is felt by what efforts accelerate; where nothing is felt, it grows where joints do not slow down.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...lie_dynamics.arrays import Array, Mask
+from ...lie_dynamics.control.kernels import felt_inertia as k
+from ...lie_dynamics.engine.compile import raise_if_rejected
 
 HEAVIEST_UNTOLD = 0.03
 """Largest additional inertia, over the effort limit [kg m^2 / (N m)]."""
+FIRST_PART = 0.1
+"""Its first value, over the known inertia."""
+INERTIA_GROWTH = 30.0
+"""Rate at which it grows [1/s]."""
+ERROR_FADING = 6.0
+"""Rate at which errors of velocities fade that are left to themselves [1/s]."""
+NO_ERROR = 3e-3
+"""Error of a velocity that is ignored [rad/s, m/s]."""
+TURNS_WITHIN = 6.0
+"""Least time for which an error keeps its sign, over the delay of efforts: gains that are too high feed faster ones."""
+EASED_PART = 0.25
+"""Factor that lowers it where a joint oscillates."""
+EASED_RISE = 1.0
+"""Rate at which it may be more again then [1/s]."""
+SWING_PERSISTS = 0.7
+"""Part of the swing before from which on one that follows it soon is oscillation."""
+SWINGS_IN_ROW = 1.5
+"""More such swings in a row are."""
+
 FELT_RATE = 40.0
 """Rate of the low-pass of efforts and accelerations, whose reciprocal is the time for which their errors last [1/s]."""
 STAYING_RATE = 5.0
 """Rate of the other one, by which loads and friction that stay are left out [1/s]."""
 BEGIN_TIMES = 2.0
 """Time until what acted before a stop is forgotten, over those of the low-pass and the delay of efforts."""
-FIRST_PART, INERTIA_GROWTH = 0.1, 50.0
-"""What is used first, over the known inertia, and the rate at which it grows [1/s]."""
-EASED_PART, EASED_RISE = 0.25, 1.0
-"""Part that is left of what is used where it shakes a joint, and rate at which it may be more again [1/s]."""
+FELT_GROWTH = 30.0
+"""Rate at which what is used of it grows [1/s]."""
 FELT_SURE = 3.0
 """Standard deviations by which joints may be lighter than felt, and are taken to be."""
 FELT_SPEED = 5e-3
 """Least speed at which anything is felt [rad/s, m/s]."""
+EXPLAINED = 0.8
+"""Part of the square of accelerations, beyond noise, that efforts have to explain."""
 
 
 @dataclass
 class InertiaState:
-    """State.
+    """State, all (n,).
 
     Attributes
     ----------
-    effort, acting : ndarray, shape (n,)
-        Efforts that the last answer accelerates joints by, and those that act, which come later [N m, N].
-    smooth : ndarray, shape (2, n)
-        Efforts that act, and velocities, behind the low-pass [N m, N; rad/s, m/s].
-    constant : ndarray, shape (2, n)
-        What of the efforts, and of the accelerations, stays.
-    products : ndarray, shape (4, n)
-        Integrals of the squares of the efforts, of their products with the accelerations, of the squares of these, and
-        of 1: where there was something to feel.
-    felt, value : ndarray, shape (n,)
-        The inertia that is there for sure, and what is used of it [kg m^2, kg].
-    most : ndarray, shape (n,)
-        What may be used at most, as more of it shook the joint.
-    time : float
-        Since the begin [s].
+    value : ndarray
+        The inertia [kg m^2, kg].
+    most : ndarray
+        The largest it may be.
+    expected : ndarray
+        Size of errors of velocities, as it fades where gains suffice [rad/s, m/s].
+    sign, held : ndarray
+        Direction of the error, and for how long it has been that [s].
+    peak, before : ndarray
+        Largest error since then, and in the swing before it [rad/s, m/s].
+    swings : ndarray
+        How many short swings there were in a row that did not fade.
     """
 
-    size: int
-    effort: Array = field(init=False)
-    acting: Array = field(init=False)
-    smooth: Array = field(init=False)
-    constant: Array = field(init=False)
-    products: Array = field(init=False)
-    felt: Array = field(init=False)
-    value: Array = field(init=False)
-    most: Array = field(init=False)
-    time: float = 0.0
-
-    def __post_init__(self) -> None:
-        n = self.size
-        self.effort, self.acting, self.felt, self.value = np.zeros((4, n))
-        self.most = np.full(n, np.inf)
-        self.smooth, self.constant, self.products = np.zeros((2, n)), np.zeros((2, n)), np.zeros((4, n))
+    value: Array
+    most: Array
+    expected: Array
+    sign: Array
+    held: Array
+    peak: Array
+    before: Array
+    swings: Array
 
 
 class UntoldInertia:
+    """Finds what joints may be taken to weigh by whether their errors fade.
+
+    Where a light joint carries a heavy rotor that was not given, gains that suit the joint alone do not slow it down,
+    and gains that suit the rotor would shake the joint if there was none. So gains begin with the joint alone.
+
+    Parameters
+    ----------
+    limit : ndarray, shape (n,)
+        What is much for a joint, such as its effort limit [N m, N].
+    """
+
+    def __init__(self, limit: Array) -> None:
+        self._limit = limit
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with what is known."""
+        zero = np.zeros(len(self._limit))
+        self.state = InertiaState(zero, HEAVIEST_UNTOLD * self._limit, zero, zero, zero, zero, zero, zero)
+
+    def ease(self, shaking: Mask) -> None:
+        """Take joints (n,), True for which oscillate, to be lighter from now on."""
+        s = self.state
+        s.most = np.where(shaking & (s.value > 0.0), EASED_PART * s.value, s.most)
+        s.value = np.minimum(s.value, s.most)
+
+    def update(
+        self,
+        error: Array,
+        grows: Mask,
+        known: Array,
+        most: Array,
+        period: float,
+        late: Array | float,
+        calm: Array | float,
+        fading: float = ERROR_FADING,
+    ) -> Array:
+        """Return the inertia (n,) [kg m^2, kg].
+
+        Parameters
+        ----------
+        error : ndarray, shape (n,)
+            Of velocities, behind a low-pass [rad/s, m/s].
+        grows : ndarray of bool, shape (n,)
+            Where it may grow: not where a joint comes back to where it is pulled, nor while efforts are limited.
+        known : ndarray, shape (n,)
+            Inertia that each joint is known to have [kg m^2, kg].
+        most : ndarray, shape (n,)
+            The largest that may be returned.
+        period : float
+            Since the last call [s].
+        late : ndarray, shape (n,)
+            By which efforts act later than states [s].
+        calm : ndarray, shape (n,)
+            What noise of sensors adds to errors [rad/s, m/s].
+        fading : float
+            Rate at which errors fade where gains suffice [1/s].
+        """
+        s, size, turned = self.state, np.abs(error), np.sign(error) != self.state.sign
+        slow = TURNS_WITHIN * late
+        if not s.sign.any():  # a stop begins: nothing swings yet
+            s.sign, s.held, turned = np.sign(error), np.full(len(error), 0.5 * slow), np.zeros(len(error), bool)
+        if turned.any():
+            short = (s.held < slow) & (s.peak > NO_ERROR + calm) & (s.peak > SWING_PERSISTS * s.before)
+            s.swings = np.where(turned, np.where(short, s.swings + 1.0, 0.0), s.swings)
+            shaking = turned & (s.swings > SWINGS_IN_ROW)
+            s.before = np.where(turned, s.peak, s.before)
+            if shaking.any():
+                self.ease(shaking)
+        s.held = np.where(turned, 0.0, s.held + period)
+        s.peak = np.where(turned, size, np.maximum(s.peak, size))
+        s.sign = np.sign(error)
+        expected = s.expected * math.exp(-fading * period)
+        stays = grows & (size > expected) & (s.held > slow) & (size > NO_ERROR + calm)
+        s.expected = np.maximum(size, expected)
+        s.most = np.minimum(s.most * math.exp(EASED_RISE * period), HEAVIEST_UNTOLD * self._limit)
+        grown = np.maximum(s.value, FIRST_PART * known) * math.exp(INERTIA_GROWTH * period)
+        s.value = np.where(stays, np.minimum(grown, np.minimum(s.most, most)), s.value)
+        return s.value
+
+
+class FeltInertia:
     """Finds what each joint weighs besides its links by regression of accelerations on efforts.
 
     Where a light joint carries a heavy rotor that was not given, gains that suit the joint alone do not slow it down,
     and gains that suit the rotor would shake the joint if there was none. So gains begin with the joint alone, and rise
     with the inertia that it has for sure: efforts hardly have errors, so the reciprocal of the inertia is what
     accelerations have of them, and too small a correlation makes a joint seem lighter once its deviation is added.
+    What was felt stays where efforts do not explain the motion: something else moves the joint.
 
     Parameters
     ----------
     size : int
         Number of joints n.
+
+    Attributes
+    ----------
+    table : ndarray, shape (13, n)
+        State, as `feel` says.
     """
 
     def __init__(self, size: int) -> None:
-        self._size = size
+        self.table, self._numbers = np.zeros((k.ROWS, size)), np.zeros(k.NUMBERS)
+        self._numbers[k.RATE : k.MOVING] = (
+            FELT_RATE, STAYING_RATE, BEGIN_TIMES, FELT_SPEED, FELT_SURE, EXPLAINED, FIRST_PART, FELT_GROWTH,
+            EASED_RISE,
+        )  # fmt: skip
         self.reset()
 
     def reset(self) -> None:
         """Begin with what is known."""
-        self.state = InertiaState(self._size)
+        self.table[:], self._numbers[k.SINCE] = 0.0, 0.0
+        self.table[k.MOST] = np.inf
 
     def ease(self, shaking: Mask) -> None:
         """Take joints (n,), True for which gains are too high, to be lighter from now on."""
-        s = self.state
-        s.most = np.where(shaking, EASED_PART * s.value, s.most)
+        self.table[k.MOST, shaking] = EASED_PART * self.table[k.USED, shaking]
 
     def note(self, effort: Array) -> None:
         """Take note of the efforts (n,) of an answer beyond those that leave velocities as they are [N m, N]."""
-        self.state.effort = effort
+        self.table[k.TOLD] = effort
 
     def update(
-        self, velocity: Array, lags: Mask, mass: Array, most: Array, period: float, late: float, calm: Array | float
-    ) -> Array:
+        self, velocity: Array, lags: Mask, mass: Array, most: Array, period: float, late: float,
+        noise: tuple[Array | float, Array | float], moving: bool = True,
+    ) -> Array:  # fmt: skip
         """Return the inertia (n,) [kg m^2, kg].
 
         Parameters
@@ -118,39 +224,16 @@ class UntoldInertia:
             Since the last call [s].
         late : float
             By which efforts act later than states [s].
-        calm : ndarray, shape (n,)
-            Largest velocities that noise of sensors adds [rad/s, m/s].
+        noise : tuple of ndarray, shape (n,)
+            Largest velocities that noise of sensors adds, and its deviation in them [rad/s, m/s].
+        moving : bool
+            Whether the stop moves joints; what does so later is something else, and nothing is felt by it.
         """
-        s = self.state
-        if not s.time:
-            s.smooth[1] = velocity
-        s.time += period
-        share = -math.expm1(-FELT_RATE * period)
-        s.acting = s.acting - math.expm1(-period / late) * (s.effort - s.acting)
-        s.smooth += share * (np.stack([s.acting, velocity]) - s.smooth)
-        acceleration = FELT_RATE * (velocity - s.smooth[1])
-        own = np.diagonal(mass)
-        effort = s.smooth[0] - mass @ acceleration + own * acceleration
-        now = np.stack([effort, acceleration])
-        if s.time < BEGIN_TIMES * (late + 1.0 / FELT_RATE):
-            s.constant = now
-            return s.value
-        s.constant += -math.expm1(-STAYING_RATE * period) * (now - s.constant)
-        x, y = now - s.constant
-        felt = (np.abs(s.smooth[1]) > FELT_SPEED + calm) * period
-        s.products += felt * np.stack([x * x, x * y, y * y, np.ones(len(x))])
-        xx, xy, yy, time = s.products
-        known = time > 3.0 / FELT_RATE
-        if known.any():
-            xx = np.maximum(xx, 1e-300)
-            inverse = xy / xx
-            left = np.maximum(yy - xy * inverse, 0.0) / np.maximum(time - 2.0 / FELT_RATE, 1e-9)
-            deviation = np.sqrt(left / FELT_RATE / xx)
-            known &= inverse > -deviation  # else something else moves the joint
-            heavy = 1.0 / np.maximum(np.maximum(inverse, 0.0) + FELT_SURE * deviation, 1e-300) - own
-            counts = np.clip(heavy / own - 1.0, 0.0, 1.0)  # less of what bodies and their load may be
-            s.felt = np.where(known, np.minimum(counts * heavy, most), 0.0)
-            more = np.maximum(s.value, FIRST_PART * own) * math.exp(INERTIA_GROWTH * period)
-            s.most = np.maximum(s.most, FIRST_PART * own) * math.exp(EASED_RISE * period)
-            s.value = np.minimum(np.minimum(np.where(lags, more, s.value), s.felt), s.most)
-        return s.value
+        numbers, none = self._numbers, np.zeros(self.table.shape[1])
+        numbers[k.PERIOD], numbers[k.LATE], numbers[k.MOVING] = period, late, moving
+        calm, deviation = noise[0] + none, FELT_RATE * noise[1] + none
+        given = (np.ascontiguousarray(x, float) for x in (mass, most))
+        raise_if_rejected(
+            k.feel(self.table, numbers, np.ascontiguousarray(velocity, float), lags, *given, calm, deviation)
+        )
+        return self.table[k.USED].copy()

@@ -94,17 +94,14 @@ def test_numbers_that_overflow_are_nothing_to_learn_from(rng):
 def test_pushes_grow_where_errors_stay_and_go_where_they_fade(rng):
     model = arms.load("ur5").model
     estimate, n, limit = d.DriveEstimate(model.limits.effort), model.nv, model.limits.effort
-    mass, far = np.diag(rng.uniform(1e-3, 0.3, n)), np.array([0.0, 0.01, 0.01, 0.05, np.inf, 0.01])
+    mass, far = np.diag(rng.uniform(0.1, 2.0, n)), np.array([0.0, 0.01, 0.01, 0.05, np.inf, 0.01])
     push, found, h = np.zeros(n), np.zeros(n, dtype=bool), 0.002
     for _ in range(200):
         error = rng.choice([-1.0, 1.0]) * rng.uniform(0.0, 0.03, n)
         rate = rng.uniform(-20.0, 5.0, n) * error
-        velocity = rng.choice([-1.0, 1.0], n) * rng.uniform(0.0, 2.0 * d.MOVES_AWAY, n)
-        told = estimate.loosen(error, rate, velocity, h, mass, far)
+        told = estimate.loosen(error, rate, h, mass, far)
         stuck = (np.abs(error) > np.where(found, d.BEHIND, far)) & (error * rate > -d.APPROACH * error**2)
         found |= stuck
-        away = np.sign(error) * velocity < -d.MOVES_AWAY
-        stuck &= ~(away & (np.abs(push) * limit > d.THROWN_BY * np.diag(mass)))
         step = np.minimum(d.PUSH, d.GENTLE * np.diag(mass) / limit + d.GROWTH * np.abs(push)) * h
         grown = np.clip(push + step * np.sign(error), -d.LARGEST_PUSH, d.LARGEST_PUSH)
         fading = np.where(error * rate < -d.SWIFT * error**2, d.RELEASE, d.FADING)
@@ -123,8 +120,7 @@ def test_arrays_of_any_layout_do(as_given, rng):
         qd = qd.astype(np.float32).astype(float)
         one.update(model, q, qd, qd, effort, h)
         other.update(model, q, as_given(qd), as_given(qd), effort, h)
-        given = as_given(qd)
-        pushes = one.loosen(qd, -qd, qd, h, np.eye(6), far), other.loosen(given, -given, given, h, np.eye(6), far)
+        pushes = one.loosen(qd, -qd, h, np.eye(6), far), other.loosen(as_given(qd), -as_given(qd), h, np.eye(6), far)
         np.testing.assert_array_equal(*pushes)
         np.testing.assert_array_equal(one.rotors, other.rotors)
         assert one.idle == other.idle

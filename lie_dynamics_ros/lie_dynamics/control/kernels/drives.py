@@ -28,9 +28,8 @@ SURPRISE = 4.0
 #: Numbers of `loosen`: error from which on a found joint is pushed [rad, m], least rate at which errors fade [1/s], how
 #: fast the push grows at most [1/s] and at first, over the inertia [rad/s^3], rate at which it grows while nothing
 #: moves [1/s], the largest, rate from which on an error fades swiftly [1/s], rates at which the push fades then, and
-#: else [1/s], speed from which on a joint that moves away is not stuck [rad/s, m/s], acceleration from which on a push
-#: throws it then [rad/s^2, m/s^2], period [s].
-BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST, SWIFT, RELEASE, FADING, LOOSE, THROWS, STEP = range(12)
+#: else [1/s], period [s].
+BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST, SWIFT, RELEASE, FADING, STEP = range(10)
 #: Whether no joint's model was found to be wrong, some was, or nothing fits.
 IDLE, FOUND, NOT_FINITE = 0, 1, 2
 
@@ -174,14 +173,13 @@ def learn(
 
 
 @kernel(
-    "(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1],"
-    " float64[::1], float64[::1])",
+    "(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1], float64[::1],"
+    " float64[::1])",
     quick=True,
 )
 def loosen(
     error: Array,
     rate: Array,
-    velocity: Array,
     inertia: Array,
     far: Array,
     scale: Array,
@@ -196,34 +194,27 @@ def loosen(
     ----------
     error, rate : ndarray, shape (n,)
         Desired minus measured positions and velocities [rad, m and per s].
-    velocity : ndarray, shape (n,)
-        As measured [rad/s, m/s].
     inertia : ndarray, shape (n,)
         Of each joint while the others are free [kg m^2, kg].
     far, scale : ndarray, shape (n,)
         Errors from which on the model of a joint is taken to be wrong [rad, m], limits [N m, N].
     found, push : ndarray, shape (n,)
         Whether it was found to be wrong, and the push over the limits. Overwritten.
-    numbers : ndarray, shape (12,)
+    numbers : ndarray, shape (10,)
     out : ndarray, shape (n,)
         The push [N m, N]. Overwritten.
     """
     n = error.shape[0]
     if rate.shape[0] != n or inertia.shape[0] != n or far.shape[0] != n or scale.shape[0] != n:
         return -1
-    if velocity.shape[0] != n or found.shape[0] != n or push.shape[0] != n or out.shape[0] != n:
-        return -1
-    if numbers.shape[0] != 12:
+    if found.shape[0] != n or push.shape[0] != n or out.shape[0] != n or numbers.shape[0] != 10:
         return -1
     period, status = numbers[STEP], IDLE
     for i in range(n):
         e = error[i]
         bound = numbers[BEHIND] if found[i] else far[i]
-        follows = abs(e) <= bound or e * rate[i] <= -numbers[APPROACH] * e * e
-        if not follows:
+        if abs(e) > bound and e * rate[i] > -numbers[APPROACH] * e * e:
             found[i] = True
-        thrown = e * velocity[i] < -numbers[LOOSE] * abs(e) and abs(push[i]) * scale[i] > numbers[THROWS] * inertia[i]
-        if not (follows or thrown):
             grows = numbers[GENTLE] * inertia[i] / scale[i] + numbers[GROWTH] * abs(push[i])
             step = min(numbers[PUSH], grows) * period
             push[i] = min(max(push[i] + (step if e > 0.0 else -step), -numbers[LARGEST]), numbers[LARGEST])

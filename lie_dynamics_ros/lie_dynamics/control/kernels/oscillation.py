@@ -21,6 +21,8 @@ SMALLEST_SWING, LEFT, MOST, PERIOD, LARGEST_SWING = range(5)
 PAUSE = 2.5
 #: Rows of the other table: mean errors of positions and velocities, and the desired ones less these.
 AWAY, OFF, PLACE, MOVED = range(4)
+#: Rows of a third: velocities beyond the desired ones, last and in the mean, and efforts of feedback in the mean.
+BEYOND, GAINED, EXERTED = range(3)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
@@ -36,6 +38,21 @@ def smooth_state(table: Array, part: Array, position: Array, velocity: Array, q:
         table[OFF, i] += part[0] * (velocity[i] - qd[i] - table[OFF, i])
         table[PLACE, i] = position[i] - table[AWAY, i]
         table[MOVED, i] = velocity[i] - table[OFF, i]
+    return 0
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
+def bear(table: Array, part: Array, feedback: Array, velocity: Array, desired: Array) -> int:
+    """Let means take in a ``part`` (1,) of efforts (n,) and of velocities over desired ones; fill `table` (3, n)."""
+    n = table.shape[1]
+    if table.shape[0] != 3 or part.shape[0] != 1 or feedback.shape[0] != n:
+        return -1
+    if velocity.shape[0] != n or desired.shape[0] != n:
+        return -1
+    for i in range(n):
+        table[BEYOND, i] = velocity[i] - desired[i]
+        table[GAINED, i] += part[0] * (table[BEYOND, i] - table[GAINED, i])
+        table[EXERTED, i] += part[0] * (feedback[i] - table[EXERTED, i])
     return 0
 
 

@@ -1,0 +1,100 @@
+"""Inertia that joints have, felt by what efforts accelerate them: a regression for each joint, in one call."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...arrays import Array, Mask
+from ...engine.compile import kernel
+
+#: Rows of the table: efforts of the last answer, and those that act, which come later; these and velocities behind the
+#: low-pass; what of efforts and accelerations stays; integrals of the squares of the efforts, of their products with
+#: accelerations, of the squares of these, and of 1; inertia that is there for sure, what is used of it, and the most.
+TOLD, ACTING, EFFORT, VELOCITY, STAYING, DRIFTING, XX, XY, YY, TIME, FELT, USED, MOST = range(13)
+ROWS = 13
+#: Numbers: period, by which efforts act late, time since the begin [s]; rates of the low-pass and of what stays [1/s];
+#: times of both until the begin is forgotten; least speed; deviations for which joints are taken to be lighter; part of
+#: the motion that efforts have to explain; first value over the known inertia, rates of growth and of the most
+#: [1/s]; 1 while the stop moves joints, 0 once it holds them.
+PERIOD, LATE, SINCE, RATE, STAYS, BEGINS, SPEED, SURE, EXPLAINED, FIRST, GROWTH, RISE, MOVING = range(13)
+NUMBERS = 13
+
+
+@kernel(
+    "(float64[:,::1], float64[::1], float64[::1], boolean[::1], float64[:,::1], float64[::1], float64[::1],"
+    " float64[::1])",
+    quick=True,
+)
+def feel(
+    table: Array, numbers: Array, velocity: Array, lags: Mask, mass: Array, most: Array, calm: Array, noise: Array
+) -> int:
+    """Take in a state; return 0.
+
+    Parameters
+    ----------
+    table : ndarray, shape (13, n)
+        Overwritten, but for its first row.
+    numbers : ndarray, shape (13,)
+        `SINCE` is overwritten.
+    velocity : ndarray, shape (n,)
+        [rad/s, m/s].
+    lags : ndarray of bool, shape (n,)
+        Where more is to be used.
+    mass : ndarray, shape (n, n)
+        That is known [kg m^2, kg].
+    most : ndarray, shape (n,)
+        The largest that may be used [kg m^2, kg].
+    calm, noise : ndarray, shape (n,)
+        What noise of sensors adds to speeds at most, and its deviation in accelerations behind the low-pass [rad/s,
+        m/s and rad/s^2, m/s^2].
+    """
+    n = velocity.shape[0]
+    if table.shape[0] != ROWS or table.shape[1] != n or numbers.shape[0] != NUMBERS or lags.shape[0] != n:
+        return -1
+    if mass.shape[0] != n or mass.shape[1] != n or most.shape[0] != n or calm.shape[0] != n or noise.shape[0] != n:
+        return -1
+    h, rate, first = numbers[PERIOD], numbers[RATE], numbers[SINCE] == 0.0
+    numbers[SINCE] += h
+    begins = numbers[SINCE] < numbers[BEGINS] * (numbers[LATE] + 1.0 / rate)
+    share, acts, staying = -math.expm1(-rate * h), -math.expm1(-h / numbers[LATE]), -math.expm1(-numbers[STAYS] * h)
+    grows, rises = math.exp(numbers[GROWTH] * h), math.exp(numbers[RISE] * h)
+    for i in range(n):
+        if first:
+            table[VELOCITY, i] = velocity[i]
+        table[ACTING, i] += acts * (table[TOLD, i] - table[ACTING, i])
+        table[EFFORT, i] += share * (table[ACTING, i] - table[EFFORT, i])
+        table[VELOCITY, i] += share * (velocity[i] - table[VELOCITY, i])
+    for i in range(n):
+        own, y, x = mass[i, i], rate * (velocity[i] - table[VELOCITY, i]), table[EFFORT, i]
+        for j in range(n):
+            if j != i:
+                x -= mass[i, j] * rate * (velocity[j] - table[VELOCITY, j])
+        if begins:
+            table[STAYING, i], table[DRIFTING, i] = x, y
+            continue
+        table[STAYING, i] += staying * (x - table[STAYING, i])
+        table[DRIFTING, i] += staying * (y - table[DRIFTING, i])
+        if numbers[MOVING] > 0.0 and abs(table[VELOCITY, i]) > numbers[SPEED] + calm[i]:
+            x, y = x - table[STAYING, i], y - table[DRIFTING, i]
+            table[XX, i] += h * x * x
+            table[XY, i] += h * x * y
+            table[YY, i] += h * y * y
+            table[TIME, i] += h
+        xx, xy, yy, time = table[XX, i], table[XY, i], table[YY, i], table[TIME, i]
+        table[MOST, i] = max(table[MOST, i], numbers[FIRST] * own) * rises
+        if time > 3.0 / rate and np.isfinite(xx * yy) and xx > 0.0 and own > 0.0:
+            slope = xy / xx
+            deviation = math.sqrt(max(yy - xy * slope, 0.0) / (time - 2.0 / rate) / rate / xx)
+            # What else moves the joint, such as a hand, would make it seem heavy.
+            explained = xy * slope > numbers[EXPLAINED] * yy or yy < 4.0 * time * noise[i] * noise[i]
+            if slope > -deviation and explained:
+                heavy = 1.0 / max(max(slope, 0.0) + numbers[SURE] * deviation, 1e-300) - own
+                heavy *= min(max(heavy / own - 1.0, 0.0), 1.0)  # bodies and loads may be the rest
+                table[FELT, i] = max(min(heavy, most[i]), 0.0)
+        used = table[USED, i]
+        if lags[i]:
+            used = max(used, numbers[FIRST] * own) * grows
+        table[USED, i] = min(used, table[FELT, i], table[MOST, i])
+    return 0
