@@ -51,7 +51,7 @@ def switches():
     pairs = [(a, b) for a in PATHS for b in CONTROL_MODES if a != b]
     for k, (first, then) in enumerate(pairs):
         rate, delay = LOOPS[(k + k // 4) % 4]
-        marks = [pytest.mark.slow] if rate > 500.0 and k > 3 else []  # the dearest ones
+        marks = [pytest.mark.slow] if rate > 1000.0 and k > 3 else []  # the dearest ones
         yield pytest.param(ARMS[k % 4], first, then, rate, delay, k, marks=marks)
 
 

@@ -404,7 +404,10 @@ def _warm_up(parts: ControllerParts) -> None:
         tool.wanted(mode, q, zero, laws.gains, 0.0)
     parts.guard.violation(q, zero, desired)
     other = _first_parts(robot)
-    other["stop"].move(q, zero, q, zero, 1e-3)
+    stop: Stop = other["stop"]
+    stop.move(q, zero, q, zero, 1e-3)
+    stop.note(zero, zero, zero, 1e-3)
+    stop.feeling.update(zero, zero > 0.0, np.diag(robot.scale), robot.scale, 1e-3, 1e-2, (zero, zero))
     other["watch"].update(zero, 1e-3)
     if laws.drives is not None:
         other["drives"].update(dynamics, q, zero, zero, zero, 1e-3)

@@ -202,7 +202,7 @@ def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, **values) -
             loop.core.follow(sine(q, amplitude, 0.5 + 0.1 * np.arange(len(q)) / len(q), 4.0, 0.3), loop.stamp)
     before = loop.run(wait)
     loop.core = loop.core.with_options(options(**{"mode": case.mode, **values, **to}))
-    after = loop.run(0.7)
+    after = loop.run(1.5)
     steps = np.abs(np.diff(np.vstack([before.effort[-1:], after.effort]), axis=0)) / arm.limit
     near = max(2, round(0.01 * case.rate))
     return {
