@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lie_dynamics_ros.lie_dynamics.control.position_steps import COARSEST, PositionSteps
+from lie_dynamics_ros.lie_dynamics.control.velocity_filter import COARSEST, PositionSteps
 
 STEP = 1e-4
 

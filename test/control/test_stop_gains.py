@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.lie_dynamics.control.position_steps import PositionSteps
+from lie_dynamics_ros.lie_dynamics.control.velocity_filter import PositionSteps
 from lie_dynamics_ros.nodes.computed_torque.sensor_noise import PEAK_TO_PEAK, SensorNoise, white
 from lie_dynamics_ros.nodes.computed_torque.untold_inertia import HEAVIEST_UNTOLD, FeltInertia, UntoldInertia
 

@@ -1,4 +1,4 @@
-"""Velocities of joints that report positions alone."""
+"""Velocities of joints that report positions alone, and the steps in which these come."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..errors import InputError
 from .kernels import velocity_filter as k
+
+COARSEST = 1.001 * 2.0 * np.pi / 2**12
+"""Step of a position that has not changed yet; what changes by more moves [rad, m]."""
 
 
 class Sampling(NamedTuple):
@@ -134,3 +137,38 @@ def velocity_noise(time: float, period: float) -> float:
     """Return the standard deviation of velocities over that of positions, whose errors are independent [1/s]."""
     pole = velocity_pole(time, period)
     return math.sqrt(2.0 * ((1.0 - pole) / (1.0 + pole)) ** 3) / period
+
+
+class PositionSteps:
+    """Finds the steps of positions by their smallest changes.
+
+    Attributes
+    ----------
+    steps : ndarray, shape (n,)
+        Smallest changes so far, `COARSEST` to begin with [rad, m].
+    """
+
+    def __init__(self, n: int) -> None:
+        self.steps = np.full(n, COARSEST)
+        self._stepped = np.zeros(n, bool)
+        self._before: Array | None = None
+
+    def forget(self) -> None:
+        """Forget where joints are; how large steps are stays."""
+        self._before = None
+
+    @property
+    def found(self) -> Array:
+        """Steps (n,) that were seen, 0 for none yet [rad, m]."""
+        return np.where(self._stepped, self.steps, 0.0)
+
+    def note(self, position: Array) -> bool:
+        """Take in positions (n,); return whether a step was found to be smaller."""
+        before, self._before = self._before, position
+        if before is None:
+            return False
+        change = np.abs(position - before)
+        smaller = (change > 0.0) & (change < self.steps)
+        self.steps[smaller] = change[smaller]
+        self._stepped |= smaller
+        return bool(smaller.any())

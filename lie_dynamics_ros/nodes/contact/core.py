@@ -16,7 +16,7 @@ from ...core.robot_state import RobotState, pushes
 from ...lie_dynamics import InputError, JointFriction, Model, gravity_force, jacobian
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes, velocity_noise
-from ...lie_dynamics.control.position_steps import PositionSteps
+from ...lie_dynamics.control.velocity_filter import PositionSteps
 from ...lie_dynamics.estimation import ContactObserver, ContactState, ContactWrench, SensorNoise, contact_wrench
 from ...lie_dynamics.identification import PayloadEstimate, identify_payload
 
