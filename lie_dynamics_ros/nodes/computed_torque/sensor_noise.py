@@ -1,15 +1,15 @@
-"""Noise of sensors in the velocities of joints, estimated from the velocities."""
+"""Noise of sensors in the velocities of joints, estimated from the velocities, and how much damping bears it."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...core.robot_state import RobotState
 from ...lie_dynamics.arrays import Array
-from ...lie_dynamics.control.position_steps import PositionSteps
-from ...lie_dynamics.control.velocity_filter import velocity_noise
+from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_noise
 
 NOISE_MEMORY = 0.2
 """Time over which noise is estimated [s]."""
@@ -19,12 +19,25 @@ PEAK_TO_PEAK = 6.0
 """Peak to peak of noise, over its standard deviation."""
 STEP_TO_PEAK = 2.0
 """Peak to peak of velocities from positions, over a step of these times the factor of `velocity_noise`."""
+CALM_SPEED = 3e-3
+"""Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
+LIVELY = 0.2
+"""Part of the speed of joints that noise may be: steps by which they are damped are not to turn them round."""
+CALMS = 5.0
+"""Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
+MEAN_RATE = 10.0
+"""Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
 
 
 @dataclass(slots=True)
 class NoiseState:
-    """The last velocities, their last second differences, newest first, and mean products (3, n) of these."""
+    """The last velocities, their last second differences, newest first, and mean products (3, n) of these.
 
+    Besides, velocities behind a slow low-pass, and part of the speed that joints surely had of late [rad/s, m/s].
+    """
+
+    mean: Array | float = 0.0
+    lively: float = 0.0
     last: list[Array] = field(default_factory=list)
     second: list[Array] = field(default_factory=list)
     products: Array | None = None
@@ -48,9 +61,14 @@ class SensorNoise:
         self._steps = steps
         self._state = NoiseState()
 
-    def reset(self) -> None:
-        """Begin without noise."""
-        self._state = NoiseState()
+    def reset(self, velocity: Array) -> None:
+        """Begin without noise, at a mean velocity (n,)."""
+        self._state = NoiseState(velocity)
+
+    @property
+    def calm_speed(self) -> float:
+        """How fast joints may be by noise of sensors [rad/s, m/s]."""
+        return max(CALM_SPEED, self._state.lively)
 
     def swing(self, state: RobotState, period: float) -> tuple[Array | float, Array | float]:
         """Return how far velocities swing by noise, and steps of positions, ``period`` [s] after the state before."""
@@ -70,6 +88,23 @@ class SensorNoise:
         s.products = before + (products - before) * min(1.0, period / NOISE_MEMORY)
         noise = np.sqrt(white(s.products))
         return PEAK_TO_PEAK * np.where(noise < LARGEST_NOISE, noise, 0.0), 0.0
+
+    def bearable(self, velocity: Array, period: float, swing: Array | float, step: Array | float) -> float:
+        """Return the rate of damping [1/s] by which such noise, as of `swing`, hardly moves joints at rest.
+
+        A damper of the rate l takes l s of the velocity for each step s of a position that a joint passes, and by white
+        noise velocities get a standard deviation of sqrt(l h / 2) of that of the noise. Faster joints bear more.
+        """
+        s = self._state
+        s.mean = s.mean - math.expm1(-MEAN_RATE * period) * (velocity - s.mean)
+        noise = 0.0 if np.any(step) else swing
+        sure = np.abs(s.mean) - 0.7 * MEAN_RATE * step - np.sqrt(0.5 * MEAN_RATE * period) * noise
+        s.lively = max(LIVELY * float(sure.max()), s.lively * math.exp(-CALMS * period))  # gains are not to swing along
+        coarse, rough = float(np.max(step)), float(np.max(noise))
+        rate = 2.0 * self.calm_speed / max(coarse, 1e-9) if coarse else np.inf
+        if rough > 0.0 and period > 0.0:
+            rate = min(rate, 3.0 / period * (2.0 * self.calm_speed / rough) ** 2)
+        return rate
 
 
 def white(products: Array) -> Array:

@@ -26,10 +26,9 @@ from ...lie_dynamics.control.kernels.oscillation import (
     smooth_state,
 )
 from ...lie_dynamics.control.kernels.signals import within
-from ...lie_dynamics.control.position_steps import PositionSteps
 from ...lie_dynamics.control.robots import Robot, mass_matrix
 from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
-from ...lie_dynamics.control.velocity_filter import velocity_pole
+from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
 from .gains import STOP_SPRING, StopGains
 from .sensor_noise import PEAK_TO_PEAK, SensorNoise
@@ -55,18 +54,10 @@ LEAST_TIME = 0.1
 """Least time of the filter that finds them, over the period."""
 HIT = 0.05
 """Velocity, over its mean before a stop, below which a joint was stopped by a hit."""
-CALM_SPEED = 3e-3
-"""Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
 SLOWEST_FADING = 0.3
 """Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
 DRIVEN = 0.3
 """Speed, over the limit, from which on a joint that gets faster and faster is not taken to be heavier for that."""
-LIVELY = 0.2
-"""Part of the speed of joints that noise may be: steps by which they are damped are not to turn them round."""
-CALMS = 5.0
-"""Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
-MEAN_RATE = 10.0
-"""Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
 GIVING_WAY = 0.3
 """Time for which a stop gives way to a contact before it holds the robot where it is then [s]."""
 
@@ -81,16 +72,12 @@ class StopState:
         The way to rest; None where the next state begins one.
     begun : int
         When it began [ns].
-    lively : float
-        Part of the speed that joints surely had of late [rad/s, m/s].
     give_way : float
         How long the stop is to go on without a spring [s].
     gave_way : bool
         Whether it did so already.
     late : bool
         Whether the next plan is to brake at once, as efforts have reached their limits.
-    mean : ndarray, shape (n,)
-        Velocities behind a slow low-pass [rad/s, m/s].
     passed, slow : ndarray, shape (n,)
         Errors of velocities behind the first low-pass, and behind both [rad/s, m/s].
     found : tuple of ndarray, or None
@@ -109,7 +96,6 @@ class StopState:
         to begin anew [rad, m].
     """
 
-    mean: Array
     passed: Array
     slow: Array
     offset: Array
@@ -120,7 +106,6 @@ class StopState:
     found: tuple[Array, Array] | None = None
     plan: StopPlan | None = None
     begun: int = 0
-    lively: float = 0.0
     late: bool = False
     give_way: float = 0.0
     gave_way: bool = False
@@ -198,7 +183,7 @@ class Stop:
         self._states = 0  # of which there are, in the mean errors; and positions and velocities without these:
         self._smooth, self._part = np.zeros((4, len(limit))), np.zeros(1)
         self._largest, self._most, self._quiet = LARGEST_OFFSET * limit, limit, QUIET * scale
-        self._heaviest, self._calm_speed = HEAVIEST_UNTOLD * scale, CALM_SPEED
+        self._heaviest = HEAVIEST_UNTOLD * scale
         self._light = np.diag(1e-3 * scale)
         self.inertia, self.feeling = UntoldInertia(scale), FeltInertia(len(scale))
         self.reversal = Reversal(limit, fastest)
@@ -239,13 +224,13 @@ class Stop:
         zero = self._zero
         self.inertia.reset()
         self.feeling.reset()
-        self.noise.reset()
         offset, gained = zero, None
         if goes_on and not gives_way:
             offset, gained = self._borne[EXERTED].copy(), (self._borne[BEYOND] - self._borne[GAINED]) / REMEMBERED
         giving = GIVING_WAY if gives_way else 0.0
-        moved, off = self._smooth[MOVED].copy(), self._smooth[OFF].copy()
-        self.state = StopState(moved, off, off, offset, self._light, zero, gained, give_way=giving, gave_way=gives_way)
+        self.noise.reset(self._smooth[MOVED].copy())
+        off = self._smooth[OFF].copy()
+        self.state = StopState(off, off, offset, self._light, zero, gained, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -306,7 +291,7 @@ class Stop:
         found, reversal.news = reversal.news, []
         self.move(*motion[:2], q, qd, period, gains.smooth)
         swing, step = self.noise.swing(state, period)
-        gains = self._quieter(gains, qd, period, swing, step)
+        gains = gains.quiet(self.noise.bearable(qd, period, swing, step))
         part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
         with suppress(LieDynamicsError):  # else it is what it was
             s.mass = mass_matrix(dynamics, q)
@@ -337,7 +322,7 @@ class Stop:
         s.passed = s.passed + share * (rate - s.passed)
         s.slow = s.slow + share * (s.passed - s.slow)
         if free and not gives_way:
-            coarse = 2.0 * self._calm_speed / np.maximum(step, 1e-9)
+            coarse = 2.0 * self.noise.calm_speed / np.maximum(step, 1e-9)
             pull = np.minimum(gains.spring(known + heavier), coarse) * closer
             felt = mass + np.diag(heavier)
             more = gains.force(felt, pull, pull) + limited_damping(felt, gains.hold, gains.hold_cap, error - before)
@@ -362,26 +347,6 @@ class Stop:
         miss = q - expected
         s.found = expected + (1.0 - pole**2) * miss, rate + (1.0 - pole) ** 2 / period * miss
         return replace(state, velocity=s.found[1], filter_time=time)
-
-    def _quieter(
-        self, gains: StopGains, qd: Array, period: float, swing: Array | float, step: Array | float
-    ) -> StopGains:
-        """Return gains by which noise hardly moves joints at rest.
-
-        A damper of the rate l takes l s of the velocity for each step s of a position that a joint passes, and by white
-        noise velocities get a standard deviation of sqrt(l h / 2) of that of the noise. Faster joints bear more.
-        """
-        s = self.state
-        s.mean = s.mean - math.expm1(-MEAN_RATE * period) * (qd - s.mean)
-        noise = 0.0 if np.any(step) else swing
-        sure = np.abs(s.mean) - 0.7 * MEAN_RATE * step - np.sqrt(0.5 * MEAN_RATE * period) * noise
-        s.lively = max(LIVELY * float(sure.max()), s.lively * math.exp(-CALMS * period))  # gains are not to swing along
-        speed = self._calm_speed = max(CALM_SPEED, s.lively)
-        coarse, rough = float(np.max(step)), float(np.max(noise))
-        rate = 2.0 * speed / max(coarse, 1e-9) if coarse else np.inf
-        if rough > 0.0 and period > 0.0:
-            rate = min(rate, 3.0 / period * (2.0 * speed / rough) ** 2)
-        return gains.quiet(rate)
 
     def swings(self, velocity: Array, thrown: Array) -> bool:
         """Return whether joints that are faster than ``thrown`` (n,) go to and fro."""
