@@ -20,11 +20,11 @@ from lie_dynamics_ros.lie_dynamics import (
     SpatialInertia,
     inverse_dynamics,
     joint_types,
+    optimal,
     optimal_motion,
     torque_optimal_motion,
 )
 from lie_dynamics_ros.lie_dynamics.optimal import OptimalMotionError
-from lie_dynamics_ros.lie_dynamics.optimal import motion as searched
 from lie_dynamics_ros.lie_dynamics.optimal.interior_point import solve
 
 POINT = SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
@@ -106,7 +106,7 @@ def test_starts_out_of_reach_are_left_out(monkeypatch):
         calls.append(args)
         raise SingularityError("out of reach")
 
-    monkeypatch.setattr(searched, "solve", out_of_reach)
+    monkeypatch.setattr(optimal, "solve", out_of_reach)
     alone = torque_optimal_motion(model, start, goal, float(T), **options)
     assert len(calls) > 2
     assert path.converged and alone.converged
@@ -323,7 +323,7 @@ def test_a_coarser_motion_is_kept(monkeypatch):
         found = solve(problem, *args, **options)
         return replace(found, reason="iterations") if problem.count > 8 else found
 
-    monkeypatch.setattr(searched, "solve", ended)
+    monkeypatch.setattr(optimal, "solve", ended)
     path = torque_optimal_motion(model, [0.0], [1.0], 1.0, **options)
     assert (path.modes, finer.modes) == (8, 16)
     assert path.converged and path.cost > finer.cost
