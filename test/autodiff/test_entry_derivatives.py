@@ -5,7 +5,7 @@ import pytest
 from moving_tree import normalized, states, tree
 from support.compare import relative
 
-from lie_dynamics_ros.lie_dynamics.autodiff.entry_derivatives import FORWARD, INVERSE
+from lie_dynamics_ros.lie_dynamics.autodiff import FORWARD, INVERSE
 
 
 @pytest.mark.parametrize("dynamics", [INVERSE, FORWARD], ids=lambda d: d.name)

@@ -6,8 +6,7 @@ from moving_tree import states, tree
 from support.compare import relative
 
 import lie_dynamics_ros.lie_dynamics as ld
-from lie_dynamics_ros.lie_dynamics.autodiff import jax_functions
-from lie_dynamics_ros.lie_dynamics.autodiff.entry_derivatives import FORWARD, INVERSE
+from lie_dynamics_ros.lie_dynamics.autodiff import FORWARD, INVERSE, jax_functions
 from lie_dynamics_ros.lie_dynamics.errors import InputError
 
 jax = pytest.importorskip("jax", reason="JAX is too large to be among the tools of the tests")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..model.arguments import require_model
 from ..model.model import Model
-from .entry_derivatives import FORWARD, INVERSE, Dynamics
+from . import FORWARD, INVERSE, Dynamics
 
 
 def inverse_dynamics(model: Model, q: Any, qd: Any, qdd: Any) -> Any:
