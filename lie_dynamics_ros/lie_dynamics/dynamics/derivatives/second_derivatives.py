@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, overload
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from ...engine.width import LANES
 from ...errors import InputError
 from ...lie import so3
 from ...lie._arrays import as_numbers
-from ...model.arguments import validate_model
+from ...model.arguments import require_model
 from ...model.configuration import shaped
 from ...model.model import Model
+from ...shown import shared_options
 from ..inputs import Algorithm, memory_for, over_parts, require_threads
 from ..kernels.derivatives.packed_second_derivatives import packed_second_derivatives_batch as _packed_batch
 from ..kernels.derivatives.second_derivatives import second_derivative_tensors as _tensors
@@ -37,6 +38,23 @@ from .tensors import (
     pattern_of,
     solving_of,
 )
+
+_Result = TypeVar("_Result")
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    class TensorOptions(TypedDict, Generic[_Result], total=False):
+        """Keywords of `tensor_options`, for functions with results of one type."""
+
+        threads: int
+        out: _Result | None
+
+
+def tensor_options(*, threads: int = 1, out: object = None) -> tuple[int, object]:
+    """Return how many threads share a batch, and what an earlier call returned, whose memory is used again."""
+    return threads, out
+
 
 #: Step of differences [rad, m]. The derivatives that they difference are differences themselves, with errors of some
 #: 1e-13, which become a hundred times that.
@@ -70,9 +88,8 @@ def inverse_dynamics_second_derivatives(
     vector: ArrayLike | None = None,
     f_ext: ArrayLike | None = None,
     *,
-    threads: int = 1,
-    out: SecondDerivatives | None = None,
     packed: Literal[False] = False,
+    **options: Unpack[TensorOptions[SecondDerivatives]],
 ) -> SecondDerivatives: ...
 
 
@@ -85,13 +102,12 @@ def inverse_dynamics_second_derivatives(
     vector: None = None,
     f_ext: ArrayLike | None = None,
     *,
-    threads: int = 1,
-    out: PackedSecondDerivatives[SecondDerivatives] | None = None,
     packed: Literal[True],
+    **options: Unpack[TensorOptions[PackedSecondDerivatives[SecondDerivatives]]],
 ) -> PackedSecondDerivatives[SecondDerivatives]: ...
 
 
-@validate_model
+@shared_options(tensor_options)
 def inverse_dynamics_second_derivatives(
     model: Model,
     q: ArrayLike,
@@ -100,9 +116,8 @@ def inverse_dynamics_second_derivatives(
     vector: ArrayLike | None = None,
     f_ext: ArrayLike | None = None,
     *,
-    threads: int = 1,
-    out: SecondDerivatives | PackedSecondDerivatives[SecondDerivatives] | None = None,
     packed: bool = False,
+    **options: Unpack[TensorOptions[SecondDerivatives | PackedSecondDerivatives[SecondDerivatives]]],
 ) -> SecondDerivatives | PackedSecondDerivatives[SecondDerivatives]:
     """Return the second derivatives of inverse dynamics, of all joint forces or of ``vector . tau``.
 
@@ -147,6 +162,8 @@ def inverse_dynamics_second_derivatives(
     errors of some 1e-11 of the largest entry for functions that bend over a radian or metre. All its other entries are
     differences over any step of what is quadratic or linear, and as good as the first derivatives.
     """
+    require_model(model)
+    threads, out = tensor_options(**options)
     if packed:
         _require_no_vector(vector)
         into = _earlier(out, PackedSecondDerivatives)[0]
@@ -238,9 +255,8 @@ def forward_dynamics_second_derivatives(
     vector: ArrayLike | None = None,
     f_ext: ArrayLike | None = None,
     *,
-    threads: int = 1,
-    out: ForwardSecondDerivatives | None = None,
     packed: Literal[False] = False,
+    **options: Unpack[TensorOptions[ForwardSecondDerivatives]],
 ) -> ForwardSecondDerivatives: ...
 
 
@@ -253,13 +269,12 @@ def forward_dynamics_second_derivatives(
     vector: None = None,
     f_ext: ArrayLike | None = None,
     *,
-    threads: int = 1,
-    out: PackedSecondDerivatives[ForwardSecondDerivatives] | None = None,
     packed: Literal[True],
+    **options: Unpack[TensorOptions[PackedSecondDerivatives[ForwardSecondDerivatives]]],
 ) -> PackedSecondDerivatives[ForwardSecondDerivatives]: ...
 
 
-@validate_model
+@shared_options(tensor_options)
 def forward_dynamics_second_derivatives(
     model: Model,
     q: ArrayLike,
@@ -268,9 +283,8 @@ def forward_dynamics_second_derivatives(
     vector: ArrayLike | None = None,
     f_ext: ArrayLike | None = None,
     *,
-    threads: int = 1,
-    out: ForwardSecondDerivatives | PackedSecondDerivatives[ForwardSecondDerivatives] | None = None,
     packed: bool = False,
+    **options: Unpack[TensorOptions[ForwardSecondDerivatives | PackedSecondDerivatives[ForwardSecondDerivatives]]],
 ) -> ForwardSecondDerivatives | PackedSecondDerivatives[ForwardSecondDerivatives]:
     """Return the second derivatives of forward dynamics, of all accelerations or of ``vector . qdd``.
 
@@ -302,6 +316,8 @@ def forward_dynamics_second_derivatives(
     InputError, GroupError, SingularityError
         As `forward_dynamics_derivatives`.
     """
+    require_model(model)
+    threads, out = tensor_options(**options)
     if packed:
         _require_no_vector(vector)
     memory = _earlier(out, PackedSecondDerivatives if packed else ForwardSecondDerivatives)
@@ -316,7 +332,7 @@ def forward_dynamics_second_derivatives(
     return gathered(whole, accelerations_of(model)) if packed else whole
 
 
-@validate_model
+@shared_options(tensor_options)
 def hybrid_dynamics_second_derivatives(
     model: Model,
     q: ArrayLike,
@@ -326,9 +342,7 @@ def hybrid_dynamics_second_derivatives(
     prescribed: ArrayLike,
     vector: ArrayLike | None = None,
     f_ext: ArrayLike | None = None,
-    *,
-    threads: int = 1,
-    out: HybridSecondDerivatives | None = None,
+    **options: Unpack[TensorOptions[HybridSecondDerivatives]],
 ) -> HybridSecondDerivatives:
     """Return the second derivatives of what `hybrid_dynamics` finds, of all coordinates or contracted with a vector.
 
@@ -361,6 +375,8 @@ def hybrid_dynamics_second_derivatives(
     InputError, GroupError, SingularityError
         As `hybrid_dynamics_derivatives`.
     """
+    require_model(model)
+    threads, out = tensor_options(**options)
     first = hybrid_dynamics_derivatives(model, q, qd, qdd, tau, prescribed, f_ext, threads=threads)
     mask = np.asarray(prescribed)
     rows = mask[:, None]
