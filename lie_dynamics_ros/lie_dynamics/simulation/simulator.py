@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -21,9 +21,12 @@ from ..model.arguments import require_model
 from ..model.configuration import by_name, checked, rates, require_finite
 from ..model.model import Model
 from ..model.pack import copied
-from ..shown import Plotted, shown
+from ..shown import Plotted, shared_options, shown
 from .joint_physics import JointPhysics, drive_forces, joint_forces
 from .kernels import simulation as kernels
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 # Integrators on the configuration manifold for any acceleration, such as that of a robot with closed loops.
 
@@ -425,6 +428,22 @@ class Simulator:
         return Simulation(time, q, qd, qdd, tau)
 
 
+class SimulationOptions(TypedDict, total=False):
+    """Keywords of `simulation_options`."""
+
+    step: float
+    joints: JointPhysics | None
+    f_ext: ArrayLike | None
+
+
+def simulation_options(
+    *, step: float = 1e-3, joints: JointPhysics | None = None, f_ext: ArrayLike | None = None
+) -> tuple[float, JointPhysics | None, ArrayLike | None]:
+    """Return the step [s], what joints do by themselves, and wrenches on the bodies."""
+    return step, joints, f_ext
+
+
+@shared_options(simulation_options)
 def simulate(
     model: Model,
     q: ArrayLike,
@@ -432,18 +451,18 @@ def simulate(
     tau: ArrayLike | Control | None = None,
     *,
     duration: float,
-    step: float = 1e-3,
     method: Method = "semi_implicit",
-    joints: JointPhysics | None = None,
     qdd: ArrayLike | None = None,
     prescribed: ArrayLike | None = None,
-    f_ext: ArrayLike | None = None,
+    **options: Unpack[SimulationOptions],
 ) -> Simulation:
     """Simulate a motion from a state; `duration` [s] is rounded to whole steps. See `Simulator` and `Simulator.run`."""
+    step, joints, f_ext = simulation_options(**options)
     simulator = Simulator(model, q, qd, step=step, method=method, joints=joints)
     return simulator.run(round(duration / step), tau, qdd=qdd, prescribed=prescribed, f_ext=f_ext)
 
 
+@shared_options(simulation_options)
 def simulate_constrained(
     model: Model,
     constraints: ConstraintSet,
@@ -452,10 +471,8 @@ def simulate_constrained(
     tau: ArrayLike | Control | None = None,
     *,
     duration: float,
-    step: float = 1e-3,
-    joints: JointPhysics | None = None,
-    f_ext: ArrayLike | None = None,
     tolerance: float = 1e-12,
+    **options: Unpack[SimulationOptions],
 ) -> Simulation:
     """Simulate a motion under constraints by RKMK4, each step followed by a projection onto the constraints.
 
@@ -488,6 +505,7 @@ def simulate_constrained(
         If the start is far from closed, or a step leaves it far from closed: a smaller step is expected.
     """
     require_model(model)
+    step, joints, f_ext = simulation_options(**options)
     if not (np.isfinite(step) and step > 0.0):
         raise InputError(f"step: a positive time is expected, got {step}", name="step", value=step)
     count = round(duration / step)
