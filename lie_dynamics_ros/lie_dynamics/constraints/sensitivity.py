@@ -16,8 +16,10 @@ from ..dynamics.derivatives.sensitivity import (
     Parameters,
     SeededMotion,
     Seeding,
+    SensitivityOptions,
     listed_parameters,
     run_seeded,
+    sensitivity_options,
     with_direct,
 )
 from ..dynamics.inverse_dynamics import mass_matrix
@@ -63,6 +65,7 @@ class ConstrainedSensitivity(NamedTuple):
     multipliers: Array
 
 
+@shared_options(sensitivity_options)
 def constrained_forward_sensitivity(
     model: Model,
     constraints: ConstraintSet,
@@ -72,9 +75,8 @@ def constrained_forward_sensitivity(
     parameter: Parameters,
     f_ext: ArrayLike | None = None,
     *,
-    f_ext_held: Hold = "body",
     stabilization: Baumgarte | None = None,
-    threads: int = 1,
+    **options: Unpack[SensitivityOptions],
 ) -> ConstrainedSensitivity:
     """Return how the result of `constrained_forward_dynamics` changes with parameters; its arguments and errors.
 
@@ -98,7 +100,7 @@ def constrained_forward_sensitivity(
     """
     of = ConstrainedModel(model, constraints, stabilization=stabilization)
     problem = forward_problem(of, q, qd, tau, f_ext)
-    return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
+    return _sensitivity(problem, q, qd, parameter, f_ext, *sensitivity_options(**options))
 
 
 @shared_options(constrained_model)

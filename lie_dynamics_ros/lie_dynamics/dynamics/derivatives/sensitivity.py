@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from ...arrays import AnyArray, Array, ArrayLike, Mask
 from ...errors import InputError
 from ...lie import inertial_parameters, se3
 from ...model import layout
-from ...model.arguments import validate_model
+from ...model.arguments import require_model
 from ...model.configuration import checked, shaped
 from ...model.joint_types import rotation_from_z
 from ...model.model import Model
 from ...model.structure import Joint
+from ...shown import shared_options
 from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..inputs import Algorithm, _shaped_wrench
 from ..kernels.derivatives import seeds
@@ -31,6 +32,9 @@ from ..kernels.derivatives.sensitivity import sensitivity_batch
 from ..losses import friction_columns, joint_terms_rate, joint_terms_slope, rotor_acceleration
 from .inverse_derivatives import rate_derivatives, subspace_derivatives
 from .parameters import Change, Parameter
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 # From parameters to seeds: the table that the kernel of sensitivities reads (`kernels.derivatives.seeds`).
 
@@ -287,7 +291,19 @@ Hold = Literal["body", "world", "aligned"]
 _HOLDS = {"body": seeds.HELD_BY_BODY, "world": seeds.HELD_BY_WORLD, "aligned": seeds.HELD_ALIGNED}
 
 
-@validate_model
+class SensitivityOptions(TypedDict, total=False):
+    """Keywords of `sensitivity_options`."""
+
+    f_ext_held: Hold
+    threads: int
+
+
+def sensitivity_options(*, f_ext_held: Hold = "body", threads: int = 1) -> tuple[Hold, int]:
+    """Return what stays the same of wrenches when a body is displaced, and how many threads share a batch."""
+    return f_ext_held, threads
+
+
+@shared_options(sensitivity_options)
 def inverse_dynamics_sensitivity(
     model: Model,
     q: ArrayLike,
@@ -295,9 +311,7 @@ def inverse_dynamics_sensitivity(
     qdd: ArrayLike,
     parameter: Parameters,
     f_ext: ArrayLike | None = None,
-    *,
-    f_ext_held: Hold = "body",
-    threads: int = 1,
+    **options: Unpack[SensitivityOptions],
 ) -> Array:
     """Return how the joint forces of a motion change with parameters. Kim Table 5; O(n) for each parameter.
 
@@ -328,12 +342,13 @@ def inverse_dynamics_sensitivity(
     InputError, GroupError
         As `inverse_dynamics`; also for a parameter of a joint or body that the model does not have.
     """
-    single, parameters = listed_parameters(parameter)
-    change, _ = _inverse(model, SeededMotion(q, qd, qdd, parameters, f_ext, f_ext_held, threads))
+    require_model(model)
+    (held, threads), (single, parameters) = sensitivity_options(**options), listed_parameters(parameter)
+    change, _ = _inverse(model, SeededMotion(q, qd, qdd, parameters, f_ext, held, threads))
     return np.asarray(change[0]) if single else change
 
 
-@validate_model
+@shared_options(sensitivity_options)
 def forward_dynamics_sensitivity(
     model: Model,
     q: ArrayLike,
@@ -341,9 +356,7 @@ def forward_dynamics_sensitivity(
     tau: ArrayLike,
     parameter: Parameters,
     f_ext: ArrayLike | None = None,
-    *,
-    f_ext_held: Hold = "body",
-    threads: int = 1,
+    **options: Unpack[SensitivityOptions],
 ) -> Array:
     """Return how the accelerations that joint forces cause change with parameters. Kim Table 6.
 
@@ -364,14 +377,15 @@ def forward_dynamics_sensitivity(
     InputError, GroupError, SingularityError
         As `forward_dynamics`.
     """
-    single, parameters = listed_parameters(parameter)
+    require_model(model)
+    (held, threads), (single, parameters) = sensitivity_options(**options), listed_parameters(parameter)
     qdd = forward_dynamics(model, q, qd, tau, f_ext, threads=threads)
     free = np.zeros(model.nv, np.bool_)
-    change, _ = _solved(model, SeededMotion(q, qd, qdd, parameters, f_ext, f_ext_held, threads, free))
+    change, _ = _solved(model, SeededMotion(q, qd, qdd, parameters, f_ext, held, threads, free))
     return np.asarray(change[0]) if single else change
 
 
-@validate_model
+@shared_options(sensitivity_options)
 def hybrid_dynamics_sensitivity(
     model: Model,
     q: ArrayLike,
@@ -381,9 +395,7 @@ def hybrid_dynamics_sensitivity(
     prescribed: ArrayLike,
     parameter: Parameters,
     f_ext: ArrayLike | None = None,
-    *,
-    f_ext_held: Hold = "body",
-    threads: int = 1,
+    **options: Unpack[SensitivityOptions],
 ) -> tuple[Array, Array]:
     """Return how accelerations and joint forces of hybrid dynamics change with parameters. Kim Table 7.
 
@@ -405,10 +417,11 @@ def hybrid_dynamics_sensitivity(
     InputError, GroupError, SingularityError
         As `hybrid_dynamics`.
     """
-    single, parameters = listed_parameters(parameter)
+    require_model(model)
+    (held, threads), (single, parameters) = sensitivity_options(**options), listed_parameters(parameter)
     given = _mask(model, prescribed)
     qdd, _ = hybrid_dynamics(model, q, qd, qdd, tau, given, f_ext, threads=threads)
-    motion = SeededMotion(q, qd, qdd, parameters, f_ext, f_ext_held, threads, given)
+    motion = SeededMotion(q, qd, qdd, parameters, f_ext, held, threads, given)
     acceleration, force = _solved(model, motion)
     return (acceleration[0], force[0]) if single else (acceleration, force)
 
