@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..arrays import Array, ArrayLike
 from ..errors import DescriptionWarning, InputError
 from ..lie import SpatialInertia
 from ..lie._arrays import numbers
+from ..shown import shared_options
 from . import configuration, layout
 from .bodies import BodyTree
 from .checks import check_joint_terms
@@ -22,6 +23,29 @@ from .coupling import couple
 from .model_data import ModelData
 from .pack import copied, get_inertia, put_inertia, put_round_off, refresh_columns
 from .structure import ActuationTerms, AnySpring, free_rotors, free_sliding, joint_springs
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+
+class FileOptions(TypedDict, total=False):
+    """Keywords of `file_options`."""
+
+    package_dirs: Sequence[str | PathLike[str]]
+    inertia_check: Literal["error", "warn", "ignore"]
+    max_size: int | None
+
+
+def file_options(
+    *,
+    package_dirs: Sequence[str | PathLike[str]] = (),
+    inertia_check: Literal["error", "warn", "ignore"] = "error",
+    max_size: int | None = None,
+) -> tuple[Sequence[str | PathLike[str]], Literal["error", "warn", "ignore"], int]:
+    """Return where packages are, what happens to inertias that no body can have, and the largest size [bytes]."""
+    from .urdf.reader import MAX_SIZE
+
+    return package_dirs, inertia_check, MAX_SIZE if max_size is None else max_size
 
 
 class Model(ModelData):
@@ -42,6 +66,7 @@ class Model(ModelData):
         return _restore, (data, self.actuation_terms, self.body_springs)
 
     @classmethod
+    @shared_options(file_options)
     def from_urdf(
         cls,
         xml_or_path: str | bytes | PathLike[str],
@@ -49,12 +74,10 @@ class Model(ModelData):
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         *,
         couple_mimics: bool = False,
-        package_dirs: Sequence[str | PathLike[str]] = (),
-        inertia_check: Literal["error", "warn", "ignore"] = "error",
-        max_size: int | None = None,
         locked: Mapping[str, float] | None = None,
         base_link: str | None = None,
         with_carriers: bool = False,
+        **reading: Unpack[FileOptions],
     ) -> Model:
         """Read a model from URDF, version 1.0, 1.1 or 1.2; see `read_urdf` for what is read, refused and warned of.
 
@@ -93,14 +116,13 @@ class Model(ModelData):
         """
         from .bodies import bodies_from_description
         from .description import lock_joints
-        from .urdf.reader import MAX_SIZE, read_urdf
+        from .urdf.reader import read_urdf
 
-        size = MAX_SIZE if max_size is None else max_size
         on_world = not floating_base and base_link is None
-        description = read_urdf(xml_or_path, package_dirs, inertia_check, size, on_world=on_world)
+        description = read_urdf(xml_or_path, *file_options(**reading), on_world=on_world)
         if all(link.inertia is None for link in description.links) and len(description.links) > 1:
             text = "no link has an <inertial>: all bodies are massless, and nothing of the dynamics can be computed"
-            warnings.warn(f"robot '{description.name}': {text}", DescriptionWarning, stacklevel=2)
+            warnings.warn(f"robot '{description.name}': {text}", DescriptionWarning, stacklevel=3)
         if locked or base_link is not None:
             description = lock_joints(description, locked or {}, base_link, with_carriers)
         bodies = bodies_from_description(description, floating_base)
@@ -140,16 +162,15 @@ class Model(ModelData):
         return model.with_body_springs(springs).with_joint_terms() if springs else model
 
     @classmethod
+    @shared_options(file_options)
     def from_sdf(
         cls,
         source: str | bytes | PathLike[str],
         floating_base: bool = False,
         gravity: ArrayLike | None = None,
         *,
-        package_dirs: Sequence[str | PathLike[str]] = (),
-        inertia_check: Literal["error", "warn", "ignore"] = "error",
-        max_size: int | None = None,
         model: str | None = None,
+        **reading: Unpack[FileOptions],
     ) -> Model:
         """Read a model from SDF, version 1.4 to 1.12: the tree; its loops come by `ConstraintSet.from_sdf`.
 
@@ -189,12 +210,10 @@ class Model(ModelData):
         Joints are ordered depth first, siblings by joint name. Mimic joints are coordinates of their own.
         """
         from .sdf.reader import read_sdf
-        from .urdf.reader import MAX_SIZE
 
-        size = MAX_SIZE if max_size is None else max_size
-        robot = read_sdf(source, floating_base, package_dirs, inertia_check, size, model)
+        robot = read_sdf(source, floating_base, *file_options(**reading), model)
         for remark in robot.remarks:
-            warnings.warn(f"robot '{robot.name}': {remark}", DescriptionWarning, stacklevel=2)
+            warnings.warn(f"robot '{robot.name}': {remark}", DescriptionWarning, stacklevel=3)
         if gravity is None:
             gravity = (0.0, 0.0, -9.81) if robot.gravity is None else robot.gravity
         return cls(robot.name, *robot.bodies.parts()).with_gravity(gravity)
