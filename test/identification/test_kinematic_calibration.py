@@ -119,7 +119,7 @@ def test_errors_are_as_large_as_their_covariance_says(rng):
 
 
 def test_positions_and_distances_tell_what_they_can(rng):
-    """Positions do not see how the tool is turned; distances neither that nor where the base is."""
+    """Positions do not see how the tool is turned; distances neither that nor where the base is; heights see least."""
     model, arm = Model.from_urdf(PANDA), Arm(PANDA, rng, 1e-3)
     q = drawn(rng, model, 60)
     p, unseen = arm(q)[:, :3, 3], drawn(rng, model, 20)
@@ -134,6 +134,9 @@ def test_positions_and_distances_tell_what_they_can(rng):
     assert found.rank == 34 - 3 - 6
     a, b = found.tool_pose(unseen)[:, :3, 3], arm(unseen)[:, :3, 3]
     assert np.abs(np.linalg.norm(a - a[0], axis=1) - np.linalg.norm(b - b[0], axis=1)).max() < 1e-9
+    found = calibrate_kinematics(model, "panda_link8", q, heights=p[:, 2])
+    assert found.rank == 34 - 3 - 3
+    assert np.abs(found.tool_pose(unseen)[:, 2, 3] - arm(unseen)[:, 2, 3]).max() < 1e-9
 
 
 def test_a_base_that_is_not_known(rng):
@@ -168,6 +171,7 @@ def test_refusals():
         ({"distances": ([[0, 0]], [1.0])}, "different"),
         ({"distances": ([[0, 1]], [-1.0])}, "positive"),
         ({"distances": ([[0, 1]], [1.0]), "fit_base": True}, "fit_base"),
+        ({"heights": np.zeros(3), "fit_base": True}, "fit_base"),
         (good | {"position_noise": 0.0}, "position_noise"),
         (good | {"max_iterations": 0}, "max_iterations"),
     ):

@@ -13,6 +13,7 @@ product of exponentials). Zeros of joints and the place of the base are among th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,13 +23,16 @@ from ..arrays import Array
 from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
-from ..lie._arrays import count_of, number_of, real_numbers
-from ..lie._tool_readings import ToolReadings, fit_of, shares_of
-from ..model.arguments import validate_model
+from ..lie._arrays import real_numbers
+from ..lie._tool_readings import ToolMeasured, ToolReadings, fit_of, shares_of, tool_measured
+from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
 from ..model.structure import Joint
-from ..shown import shown
+from ..shown import shared_options, shown
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 _SIX = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")
 
@@ -227,20 +231,14 @@ def _across(screw: Array) -> list[tuple[str, Array]]:
     return [(f"across {k}", right[k]) for k in range(rank)]
 
 
-@validate_model
+@shared_options(tool_measured)
 def calibrate_kinematics(
     model: Model,
     frame: str,
     q: npt.ArrayLike,
     *,
-    poses: npt.ArrayLike | None = None,
-    positions: npt.ArrayLike | None = None,
-    distances: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    position_noise: float = 1e-4,
-    rotation_noise: float = 3e-4,
     base: npt.ArrayLike | None = None,
-    fit_base: bool = False,
-    max_iterations: int = 50,
+    **tool: Unpack[ToolMeasured],
 ) -> KinematicCalibration:
     """Return the errors of an arm's joint placements that explain measurements of its tool best.
 
@@ -255,12 +253,14 @@ def calibrate_kinematics(
     poses : array-like, shape (k, 4, 4), optional
         Measured poses of the frame.
     positions : array-like, shape (k, 3), optional
-        Measured positions of its origin [m]. One of the three kinds is given.
+        Measured positions of its origin [m]. One of the four kinds is given.
+    heights : array-like, shape (k,), optional
+        Measured heights of its origin above the xy plane, as a dial gauge has them [m].
     distances : (array-like (m, 2), array-like (m,)), optional
         Pairs of indices into `q`, and measured distances [m] between the frame's origin at the two.
     position_noise, rotation_noise : float
-        Standard deviations of each coordinate of a position, or of a distance [m], and of each component of a turn
-        [rad].
+        Standard deviations of each coordinate of a position, of a height or a distance [m], and of each component of a
+        turn [rad].
     base : array-like, shape (4, 4), optional
         Pose of the arm's base in the frame of the measurements; the same frame when left out.
     fit_base : bool
@@ -281,26 +281,21 @@ def calibrate_kinematics(
     InputError, GroupError
         For bad input.
     """
+    require_model(model)
     q = real_numbers(checked(q, model.nq, "q", model), "q")
     if q.ndim != 2:
         raise InputError(f"q: shape (k, {model.nq}) is expected, got {q.shape}", name="q", value=q.shape)
-    given = [x for x in (poses, positions, distances) if x is not None]
-    if len(given) != 1:
-        raise InputError(f"poses, positions, distances: one of them is expected, got {len(given)}", name="poses")
-    sizes = [
-        number_of(name, x, "a positive number", lambda v: 0.0 < v < np.inf)
-        for name, x in (("position_noise", position_noise), ("rotation_noise", rotation_noise))
-    ]
-    most = count_of("max_iterations", max_iterations, 1, 10_000)
+    measured = tool_measured(q, **tool)
     place = np.eye(4) if base is None else np.array(se3.check(base, "base"), dtype=np.float64)
-    chain = arm_chain(model, frame, place, fit_base)
-    measured = ToolReadings.of(q, poses, positions, distances, sizes)
-    if fit_base:
-        if distances is not None:
+    chain = arm_chain(model, frame, place, measured.fit_base)
+    if measured.fit_base:
+        if measured.pairs is not None:
             raise InputError("fit_base: distances do not depend on the base", name="fit_base")
+        if measured.level:
+            raise InputError("fit_base: heights do not tell where the base is", name="fit_base")
         nominal = chain.poses(q[:, chain.columns], np.zeros(len(chain.names)))[-1][:, :3, 3]
         chain = arm_chain(model, frame, _alignment(nominal, measured.points) @ place, True)
-    return _fitted(chain, q[:, chain.columns], measured, most)
+    return _fitted(chain, q[:, chain.columns], measured)
 
 
 def _alignment(a: Array, b: Array) -> Array:
@@ -310,13 +305,13 @@ def _alignment(a: Array, b: Array) -> Array:
     return se3.from_parts(rotation, b.mean(axis=0) - rotation @ a.mean(axis=0))
 
 
-def _fitted(chain: Chain, q: Array, measured: ToolReadings, most: int) -> KinematicCalibration:
+def _fitted(chain: Chain, q: Array, measured: ToolReadings) -> KinematicCalibration:
     def at(values: Array, _: None) -> tuple[Array, Array, None]:
         poses = chain.poses(q, values)
         return *measured.residuals(poses[-1], chain.sensitivity(poses, values)), None
 
     start = np.zeros(len(chain.names))
-    fit = fit_of(at, start, None, start, most)
+    fit = fit_of(at, start, None, start, measured.max_iterations)
     rank, lost, back = shares_of(fit.slopes)
     covariance, values, rows = back.T @ back, fit.values, fit.rows
     base = chain.base

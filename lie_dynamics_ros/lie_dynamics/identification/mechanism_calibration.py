@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,14 @@ from ..constraints.tracking.tracker import ClosedLoopTracker
 from ..dynamics.kinematics import jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
-from ..lie._arrays import as_real, count_of, number_of
-from ..lie._tool_readings import ToolReadings, fit_of, shares_of
+from ..lie._arrays import as_real, number_of
+from ..lie._tool_readings import ToolMeasured, ToolReadings, fit_of, shares_of, tool_measured
+from ..shown import shared_options
 from ..stewart import OffsetPlatform, RotaryPlatform, StewartPlatform
 from ..stewart.geometry.any_platform import points_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 #: What is fitted where nothing else is said: dimensions that place joints; of platforms those of their geometry.
 UNKNOWN = {
@@ -108,6 +112,7 @@ class MechanismCalibration:
         return np.asarray((self.base @ self.made.pose(q) @ self._tool)[..., :3, 3].reshape(*given.shape[:-1], 3))
 
 
+@shared_options(tool_measured)
 def calibrate_mechanism(
     name: str | Callable[..., Mechanism],
     readings: npt.ArrayLike,
@@ -116,16 +121,9 @@ def calibrate_mechanism(
     unknown: Sequence[str] | None = None,
     common: Sequence[str] = (),
     fit_zeros: bool = True,
-    poses: npt.ArrayLike | None = None,
-    positions: npt.ArrayLike | None = None,
-    heights: npt.ArrayLike | None = None,
-    distances: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     tool: npt.ArrayLike = (0.0, 0.0, 0.0),
-    position_noise: float = 1e-4,
-    rotation_noise: float = 3e-4,
     deviation: float | None = None,
-    fit_base: bool = False,
-    max_iterations: int = 50,
+    **readout: Unpack[ToolMeasured],
 ) -> MechanismCalibration:
     """Return the dimensions of a mechanism, and the zeros of its motors, that explain measurements best.
 
@@ -188,21 +186,14 @@ def calibrate_mechanism(
     given = as_real(readings, (len(made.actuated),), "readings")
     if given.ndim != 2 or not len(given):
         raise InputError(f"readings: shape (n, {len(made.actuated)}) is expected, got {given.shape}", name="readings")
-    kinds = {"poses": poses, "positions": positions, "heights": heights, "distances": distances}
-    if sum(x is not None for x in kinds.values()) != 1:
-        raise InputError(f"{', '.join(kinds)}: one of them is expected", name="poses")
-    noise = [
-        number_of(what, x, "a positive number", lambda v: 0.0 < v < np.inf)
-        for what, x in (("position_noise", position_noise), ("rotation_noise", rotation_noise))
-    ]
+    measured = tool_measured(given, **readout)
     if deviation is not None:
         number_of("deviation", deviation, "a positive number", lambda v: 0.0 < v < np.inf)
-    measured = ToolReadings.of(given, poses, positions, distances, noise, heights)
     shift = np.eye(4)
     shift[:3, 3] = as_real(tool, (3,), "tool")
     chosen = tuple(UNKNOWN[key] if unknown is None else unknown)
-    problem = _Problem(make, nominal, chosen, tuple(common), fit_zeros, fit_base, given, shift)
-    return _fitted(problem, measured, deviation, count_of("max_iterations", max_iterations, 1, 10_000))
+    problem = _Problem(make, nominal, chosen, tuple(common), fit_zeros, measured.fit_base, given, shift)
+    return _fitted(problem, measured, deviation)
 
 
 def _of_geometry(make: Callable[..., Mechanism], dimensions: dict[str, Any]) -> Callable[..., Mechanism]:
@@ -234,7 +225,7 @@ def _of_geometry(make: Callable[..., Mechanism], dimensions: dict[str, Any]) -> 
     return call
 
 
-def _fitted(problem: _Problem, measured: ToolReadings, deviation: float | None, most: int) -> MechanismCalibration:
+def _fitted(problem: _Problem, measured: ToolReadings, deviation: float | None) -> MechanismCalibration:
     count = len(problem.names)
     prior = np.zeros(count)
     if deviation is not None:
@@ -244,7 +235,7 @@ def _fitted(problem: _Problem, measured: ToolReadings, deviation: float | None, 
         tool, slopes, q = problem.at(values, q)
         return *measured.residuals(tool, slopes), q
 
-    fit = fit_of(at, np.zeros(count), problem.first(), prior, most)
+    fit = fit_of(at, np.zeros(count), problem.first(), prior, measured.max_iterations)
     rank, lost, back = shares_of(fit.slopes)
     if deviation is not None:
         _, _, back = shares_of(np.concatenate([fit.slopes, np.diag(prior)]))

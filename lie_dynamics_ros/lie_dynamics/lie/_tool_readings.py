@@ -6,16 +6,20 @@ Gauss and Newton's steps are the shortest ones, so what no measurement determine
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array, ArrayLike, Mask
 from ..errors import InputError, LieDynamicsError
+from ..shown import shared_options
 from . import se3, so3
-from ._arrays import real_numbers
+from ._arrays import count_of, number_of, real_numbers
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 #: Singular values below this share of the largest count as zero, columns being of one size.
 _RANK = 1e-8
@@ -26,7 +30,7 @@ State = TypeVar("State")
 
 @dataclass(frozen=True, eq=False)
 class ToolReadings:
-    """Measurements of one kind and their standard deviations."""
+    """Measurements of one kind, their standard deviations, and how they are to be fitted: see `tool_measured`."""
 
     points: Array
     turns: Array | None
@@ -34,39 +38,8 @@ class ToolReadings:
     lengths: Array
     noise: Sequence[float]
     level: bool = False  # heights alone
-
-    @classmethod
-    def of(
-        cls, q: Array, poses: ArrayLike | None, positions: ArrayLike | None,
-        distances: tuple[ArrayLike, ArrayLike] | None, noise: Sequence[float],
-        heights: ArrayLike | None = None,
-    ) -> ToolReadings:  # fmt: skip
-        """Return what was measured at the configurations q (k, n); errors as `calibrate_kinematics`."""
-        k, none = len(q), np.zeros(0)
-        if poses is not None:
-            T = se3.check(poses, "poses")
-            if T.shape != (k, 4, 4):
-                raise InputError(f"poses: shape ({k}, 4, 4) is expected, got {T.shape}", name="poses")
-            return cls(T[:, :3, 3], T[:, :3, :3], None, none, noise)
-        if positions is not None:
-            p = real_numbers(positions, "positions")
-            if p.shape != (k, 3) or not np.isfinite(p).all():
-                raise InputError(f"positions: {k} x 3 numbers are expected, got shape {p.shape}", name="positions")
-            return cls(p, None, None, none, noise)
-        if heights is not None:
-            z = real_numbers(heights, "heights")
-            if z.shape != (k,) or not np.isfinite(z).all():
-                raise InputError(f"heights: {k} numbers are expected, got shape {z.shape}", name="heights")
-            return cls(np.column_stack([0.0 * z, 0.0 * z, z]), None, None, none, noise, True)
-        assert distances is not None
-        pairs, lengths = np.asarray(distances[0]), real_numbers(distances[1], "distances")
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or lengths.shape != (len(pairs),):
-            raise InputError("distances: pairs of indices (m, 2) and lengths (m,) are expected", name="distances")
-        if pairs.size and not (pairs.min() >= 0 and pairs.max() < k and (pairs[:, 0] != pairs[:, 1]).all()):
-            raise InputError(f"distances: two different indices below {k} are expected in each pair", name="distances")
-        if not (np.isfinite(lengths) & (lengths > 0.0)).all():
-            raise InputError("distances: positive numbers are expected", name="distances")
-        return cls(none, None, pairs.astype(np.intp), lengths, noise)
+    fit_base: bool = False
+    max_iterations: int = 50
 
     def residuals(self, tool: Array, sensitivity: Array) -> tuple[Array, Array]:
         """Return residuals in standard deviations, and their derivatives (..., p)."""
@@ -86,6 +59,85 @@ class ToolReadings:
         change = so3.right_jacobian_inverse(error) @ sensitivity[:, :3]
         rows = np.concatenate([error / turn, (p - self.points) / shift], axis=1)
         return rows, np.concatenate([change / turn, dp / shift], axis=1)
+
+
+class PointMeasured(TypedDict, total=False):
+    """Keywords of `point_measured`."""
+
+    positions: ArrayLike | None
+    heights: ArrayLike | None
+    distances: tuple[ArrayLike, ArrayLike] | None
+    fit_base: bool
+
+
+def point_measured(
+    q: Array,
+    poses: ArrayLike | None,
+    noise: Sequence[float],
+    *,
+    positions: ArrayLike | None = None,
+    heights: ArrayLike | None = None,
+    distances: tuple[ArrayLike, ArrayLike] | None = None,
+    fit_base: bool = False,
+) -> ToolReadings:
+    """Return what was measured at the configurations q (k, n); errors as `calibrate_kinematics`."""
+    kinds = {"poses": poses, "positions": positions, "heights": heights, "distances": distances}
+    given = [name for name, x in kinds.items() if x is not None]
+    if len(given) != 1:
+        raise InputError(f"{', '.join(kinds)}: one of them is expected, got {len(given)}", name="poses")
+    k, none = len(q), np.zeros(0)
+    if poses is not None:
+        T = se3.check(poses, "poses")
+        if T.shape != (k, 4, 4):
+            raise InputError(f"poses: shape ({k}, 4, 4) is expected, got {T.shape}", name="poses")
+        return ToolReadings(T[:, :3, 3], T[:, :3, :3], None, none, noise, False, fit_base)
+    if positions is not None:
+        p = real_numbers(positions, "positions")
+        if p.shape != (k, 3) or not np.isfinite(p).all():
+            raise InputError(f"positions: {k} x 3 numbers are expected, got shape {p.shape}", name="positions")
+        return ToolReadings(p, None, None, none, noise, False, fit_base)
+    if heights is not None:
+        z = real_numbers(heights, "heights")
+        if z.shape != (k,) or not np.isfinite(z).all():
+            raise InputError(f"heights: {k} numbers are expected, got shape {z.shape}", name="heights")
+        return ToolReadings(np.column_stack([0.0 * z, 0.0 * z, z]), None, None, none, noise, True, fit_base)
+    assert distances is not None
+    pairs, lengths = np.asarray(distances[0]), real_numbers(distances[1], "distances")
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or lengths.shape != (len(pairs),):
+        raise InputError("distances: pairs of indices (m, 2) and lengths (m,) are expected", name="distances")
+    if pairs.size and not (pairs.min() >= 0 and pairs.max() < k and (pairs[:, 0] != pairs[:, 1]).all()):
+        raise InputError(f"distances: two different indices below {k} are expected in each pair", name="distances")
+    if not (np.isfinite(lengths) & (lengths > 0.0)).all():
+        raise InputError("distances: positive numbers are expected", name="distances")
+    return ToolReadings(none, None, pairs.astype(np.intp), lengths, noise, False, fit_base)
+
+
+class ToolMeasured(PointMeasured, total=False):
+    """Keywords of `tool_measured`."""
+
+    poses: ArrayLike | None
+    position_noise: float
+    rotation_noise: float
+    max_iterations: int
+
+
+@shared_options(point_measured)
+def tool_measured(
+    q: Array,
+    *,
+    poses: ArrayLike | None = None,
+    position_noise: float = 1e-4,
+    rotation_noise: float = 3e-4,
+    max_iterations: int = 50,
+    **point: Unpack[PointMeasured],
+) -> ToolReadings:
+    """Return what was measured at the configurations q (k, n), as `calibrate_kinematics` takes it."""
+    noise = [
+        number_of(name, x, "a positive number", lambda v: 0.0 < v < np.inf)
+        for name, x in (("position_noise", position_noise), ("rotation_noise", rotation_noise))
+    ]
+    most = count_of("max_iterations", max_iterations, 1, 10_000)
+    return replace(point_measured(q, poses, noise, **point), max_iterations=most)
 
 
 def shares_of(J: Array) -> tuple[int, Mask, Array]:

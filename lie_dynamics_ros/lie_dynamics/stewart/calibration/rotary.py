@@ -9,6 +9,7 @@ that nothing determines stay as drawn, and are reported.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +17,17 @@ from ...arrays import Array, ArrayLike
 from ...errors import StewartError
 from ...lie import se3, so3
 from ...lie._arrays import real_numbers
-from ...lie._tool_readings import ToolReadings, fit_of, shares_of
+from ...lie._tool_readings import PointMeasured, ToolReadings, fit_of, point_measured, shares_of
+from ...shown import shared_options
 from ...texts import quoted
 from ..geometry import inverse_kinematics as ik
 from ..geometry.checks import N_LEGS
 from ..geometry.rotary_platform import RotaryPlatform
 from .fit import fit_rigid
 from .measured import find_frames
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 #: Parameters of a leg: points in {N} and {B}, rotation of the motor's frame about its own axes, of which the third is
 #: the zero angle, and lengths [m, rad].
@@ -97,6 +102,7 @@ class RotaryCalibration:
         return f"residuals are {ratio:.2g} times what is expected; hardly determined: {', '.join(dim) or 'nothing'}"
 
 
+@shared_options(point_measured)
 def calibrate_rotary(
     nominal: RotaryPlatform,
     poses: ArrayLike | None,
@@ -105,12 +111,9 @@ def calibrate_rotary(
     pose_sigma: tuple[float, float] = (1e-3, 1e-4),
     tolerances: tuple[float, float, float] = (2e-3, *DIRECTIONS),
     *,
-    positions: ArrayLike | None = None,
-    heights: ArrayLike | None = None,
-    distances: tuple[ArrayLike, ArrayLike] | None = None,
     tool: ArrayLike = (0.0, 0.0, 0.0),
-    fit_base: bool = False,
     fit_tool: bool = False,
+    **point: Unpack[PointMeasured],
 ) -> RotaryCalibration:
     """Return the platform whose legs fit measurements at known angles of the motors.
 
@@ -153,9 +156,6 @@ def calibrate_rotary(
     t = ik.as_vector(angles, N_LEGS, "angles")
     if t.ndim != 2 or not len(t) or not np.isfinite(t).all():
         raise StewartError(f"angles {t.shape}: finite (n, 6) are expected", name="angles")
-    kinds = {"poses": poses, "positions": positions, "heights": heights, "distances": distances}
-    if sum(x is not None for x in kinds.values()) != 1:
-        raise StewartError(f"{', '.join(kinds)}: one of them is expected", name="poses")
     sizes = [np.ravel(x) for x in (angle_sigma, pose_sigma, tolerances)]
     if [len(x) for x in sizes] != [1, 2, 3] or not all((np.isfinite(x) & (x > 0.0)).all() for x in sizes):
         raise StewartError("angle_sigma, pose_sigma and tolerances: 1, 2 and 3 numbers above zero are expected")
@@ -166,11 +166,12 @@ def calibrate_rotary(
             f"angles: that of leg {leg + 1} in measurement {k} is {t[k, leg]:.6g} rad, limits are "
             f"{nominal.angle_limits[leg].tolist()}: degrees?", name="angles",
         )  # fmt: skip
-    measured = ToolReadings.of(t, poses, positions, distances, (pose_sigma[1], pose_sigma[0]), heights)
-    point = real_numbers(tool, "tool")
-    if point.shape != (3,) or not np.isfinite(point).all():
-        raise StewartError(f"tool: three finite numbers are expected, got shape {point.shape}", name="tool")
-    problem = _Problem(nominal, t, _poses_at(nominal, t), se3.from_parts(np.eye(3), point), fit_base, fit_tool)
+    measured = point_measured(t, poses, (pose_sigma[1], pose_sigma[0]), **point)
+    place = real_numbers(tool, "tool")
+    if place.shape != (3,) or not np.isfinite(place).all():
+        raise StewartError(f"tool: three finite numbers are expected, got shape {place.shape}", name="tool")
+    at_tool = se3.from_parts(np.eye(3), place)
+    problem = _Problem(nominal, t, _poses_at(nominal, t), at_tool, measured.fit_base, fit_tool)
     problem = problem.placed(measured)
     sigma = tolerances_of(tolerances)
     prior = np.zeros(len(problem.names))
