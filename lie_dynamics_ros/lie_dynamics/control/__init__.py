@@ -7,9 +7,17 @@ from .effort_delay import EffortHistory
 from .limits import LimitedEffort, SoftLimits, limit_effort
 from .momentum_observer import MomentumObserver
 from .passivity import SlidingReference, passivity_based, sliding_reference, slotine_li_force, slotine_li_regressor
-from .sampling.loop_limits import is_robust, largest_damping, largest_period, limited_damping, limited_damping_matrix
 from .sampling.sample_times import SampleTimes
-from .sampling.sampled_loop import damper_limit, sampled_loop, spectral_radius
+from .sampling.sampled_loop import (
+    damper_limit,
+    is_robust,
+    largest_damping,
+    largest_period,
+    limited_damping,
+    limited_damping_matrix,
+    sampled_loop,
+    spectral_radius,
+)
 from .task_space.operational_space import ImpedanceTorque, impedance, operational_space, posture_torque
 from .task_space.pose_reference import PoseReference
 from .task_space.task_state import TaskTorque
