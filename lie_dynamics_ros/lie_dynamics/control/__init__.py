@@ -7,8 +7,8 @@ from .effort_delay import EffortHistory
 from .limits import LimitedEffort, SoftLimits, limit_effort
 from .momentum_observer import MomentumObserver
 from .passivity import SlidingReference, passivity_based, sliding_reference, slotine_li_force, slotine_li_regressor
-from .sampling.sample_times import SampleTimes
-from .sampling.sampled_loop import (
+from .sample_times import SampleTimes
+from .sampled_loop import (
     damper_limit,
     is_robust,
     largest_damping,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay
-from ...lie_dynamics.control.sampling.sample_times import FINENESS
+from ...lie_dynamics.control.sample_times import FINENESS
 from .gains import USUAL_PERIOD, Gains, filter_pole, make_gains
 from .options import ComputedTorqueOptions
 

@@ -26,8 +26,8 @@ from ...lie_dynamics.control.kernels.oscillation import (
     smooth_state,
 )
 from ...lie_dynamics.control.kernels.signals import within
+from ...lie_dynamics.control.reversed_efforts import Reversal
 from ...lie_dynamics.control.robots import Robot, mass_matrix
-from ...lie_dynamics.control.sampling.reversed_efforts import Reversal
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
 from .gains import STOP_SPRING, StopGains

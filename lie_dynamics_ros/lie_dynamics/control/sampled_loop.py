@@ -12,10 +12,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Array
-from ...errors import InputError
-from ..kernels.laws import DONE, parallel_damping
-from ..kernels.sampled_axis import ROOM, axis_is_stable
+from ..arrays import Array
+from ..errors import InputError
+from .kernels.laws import DONE, parallel_damping
+from .kernels.sampled_axis import ROOM, axis_is_stable
 
 MARGIN = 2.0
 """By what factor the gains of a loop may be wrong, up or down, before it is unstable: room for errors of the model."""

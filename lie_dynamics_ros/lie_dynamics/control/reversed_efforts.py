@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import LieDynamicsError
-from ..robots import Robot, inverse_dynamics
+from ..arrays import Array
+from ..errors import LieDynamicsError
+from .robots import Robot, inverse_dynamics
 
 KEPT = 12
 """Answers that are looked at."""

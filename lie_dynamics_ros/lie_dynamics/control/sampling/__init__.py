@@ -1,1 +1,0 @@
-"""Feedback that is sampled, delayed and held: what it can carry."""
