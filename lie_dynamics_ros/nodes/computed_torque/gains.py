@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -271,15 +272,21 @@ def filter_pole(time: float, period: float) -> float | None:
     return velocity_pole(2.0 ** (round(16.0 * math.log2(time / period)) / 16.0), 1.0) if time else None
 
 
+class SampledFeedback(NamedTuple):
+    """Period [s] and delay [periods] of a loop, and the pole of the filter that velocities come from, if any."""
+
+    period: float
+    delay: float
+    pole: float | None
+
+
 def make_gains(
     wanted: dict[str, Array],
     tool: ToolOptions,
     told: Array,
     limit: Array,
     floor: Array,
-    period: float,
-    delay: float,
-    pole: float | None = None,
+    loop: SampledFeedback,
     usual: float = 0.0,
 ) -> Gains:
     """Return the gains for a loop.
@@ -295,14 +302,10 @@ def make_gains(
         What is much for a joint, such as its effort limit [N m, N].
     floor : ndarray, shape (n,)
         Damping of mode computed_torque besides the mass matrix [N m s/rad, N s/m].
-    period, delay : float
-        [s, periods].
-    pole : float or None
-        Of the filter that velocities come from.
+    loop : SampledFeedback
     usual : float
-        The usual period [s]; 0 for `period`.
+        The usual period [s]; 0 for that of `loop`.
     """
-    loop = period, delay, pole
     kp, kd, ki = wanted["kp"], wanted["kd"], wanted["ki"]
     factor = min(_factor(*g, *loop) for g in set(zip(kp.tolist(), kd.tolist(), ki.tolist(), strict=True)))
     rates, converge = wanted["sliding_rate"], wanted["convergence_rate"]
@@ -312,7 +315,7 @@ def make_gains(
     guide_cap = CAP_SHARE * largest_damping(0.0, *loop)
     return Gains(
         *loop,
-        usual=usual or period,
+        usual=usual or loop.period,
         kp=factor**2 * kp,
         kd=factor * kd,
         ki=factor**3 * ki,

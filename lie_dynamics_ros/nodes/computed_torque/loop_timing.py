@@ -8,7 +8,7 @@ from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay
 from ...lie_dynamics.control.sample_times import FINENESS
-from .gains import USUAL_PERIOD, Gains, filter_pole, make_gains
+from .gains import USUAL_PERIOD, Gains, SampledFeedback, filter_pole, make_gains
 from .options import ComputedTorqueOptions
 
 LONGEST_ELAPSED = 1.0
@@ -60,8 +60,8 @@ class LoopTiming:
         """Find the gains that the loop can carry at its present periods and delay; see `make_gains`."""
         usual = self.times.period or (1.0 / options.rate if options.rate else USUAL_PERIOD)
         period, delay = self.times.suited or usual, self.times.delay(options.delay)
-        pole = filter_pole(self.filter_time, period)
-        self.gains = make_gains(numbers, options, armature, scale, floor, period, delay, pole, usual)
+        loop = SampledFeedback(period, delay, filter_pole(self.filter_time, period))
+        self.gains = make_gains(numbers, options, armature, scale, floor, loop, usual)
         return self.gains
 
     def find_lead(self, options: ComputedTorqueOptions, gains: Gains) -> int:
