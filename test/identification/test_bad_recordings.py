@@ -21,18 +21,24 @@ def good():
     return guess_of(model, rng, 0.3), *recording(model, rng)
 
 
-def test_a_good_one_passes(good):
-    assert not identify_robot(*good).problems
+@pytest.fixture(scope="module")
+def plain(good):
+    """What is identified from it as it is."""
+    return identify_robot(*good)
 
 
-def test_losses_and_rotors_of_the_drawing_count_once(good):
+def test_a_good_one_passes(plain):
+    assert not plain.problems
+
+
+def test_losses_and_rotors_of_the_drawing_count_once(good, plain):
     """Whether they are part of the given model's dynamics or not, what is found is the same."""
     model, *arrays = good
     drawn = ARM.replace('velocity="3"/>', 'velocity="3"/><dynamics damping="2" friction="1" armature="0.5"/>')
     terms = Model.from_urdf(drawn).with_joint_terms(armature=True, damping=True, friction=True)
     for name in model.body_names:
         terms = terms.with_inertia(name, model.inertia(name))
-    plain, found = identify_robot(model, *arrays), identify_robot(terms, *arrays)
+    found = identify_robot(terms, *arrays)
     assert found.prediction.error == pytest.approx(plain.prediction.error, rel=1e-9)
     assert identify_robot(found.model, *arrays).prediction.error == pytest.approx(plain.prediction.error, abs=1e-3)
 
@@ -151,9 +157,9 @@ def spikes(q, effort):
      (lambda q, e: (q + np.array([0.0, 2.0 * np.pi, 0.0]), e), "wrapped")],
     ids=("wrapped", "zeros", "zero efforts", "spikes", "repeated", "a turn off"),
 )  # fmt: skip
-def test_positions_as_logs_have_them_are_mended_and_told(good, odd, kind):
+def test_positions_as_logs_have_them_are_mended_and_told(good, plain, odd, kind):
     model, time, q, effort = good
-    found, plain = identify_robot(model, time, *odd(q, effort)), identify_robot(*good)
+    found = identify_robot(model, time, *odd(q, effort))
     assert {p.kind for p in found.problems} == {kind} and not any(p.fatal for p in found.problems)
     assert found.prediction.error == pytest.approx(plain.prediction.error, rel=0.6 if odd is repeated else 0.05)
 
@@ -178,29 +184,29 @@ def test_either_reading_is_told_where_both_explain_the_same(good):
         identify_robot(model, time, q, flipped(effort, 2))
 
 
-def test_efforts_of_other_units_are_converted_by_the_gains_of_the_drives_and_told(good):
+def test_efforts_of_other_units_are_converted_by_the_gains_of_the_drives_and_told(good, plain):
     model, time, q, effort = good
     gains = np.array([11.0, 14.0, -9.0])
     found = identify_robot(model, time, q, effort / gains, drive_gains=gains)
     (problem,) = found.problems
     assert problem.kind == "units" and not problem.fatal and "'" not in problem.text and "turn 11" in problem.text
-    np.testing.assert_allclose(found.base_values, identify_robot(*good).base_values, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.base_values, plain.base_values, rtol=1e-9, atol=1e-9)
 
 
-def test_a_matrix_of_gains_takes_efforts_of_coupled_drives_to_those_of_joints(good):
+def test_a_matrix_of_gains_takes_efforts_of_coupled_drives_to_those_of_joints(good, plain):
     model, time, q, effort = good
     motors = effort @ np.array([[1.0, 0.0, 0.0], [0.0, 0.1, 0.1], [0.0, 0.1, -0.1]])
     gains = np.array([[1.0, 0.0, 0.0], [0.0, 5.0, 5.0], [0.0, 5.0, -5.0]])
     found = identify_robot(model, time, q, motors, drive_gains=gains)
     (problem,) = found.problems
     assert problem.text.endswith("turn 1, lift from coupled drives, bend from coupled drives")
-    np.testing.assert_allclose(found.base_values, identify_robot(*good).base_values, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.base_values, plain.base_values, rtol=1e-9, atol=1e-9)
     with pytest.raises(InputError, match=r"drive_gains: .*full rank"):
         identify_robot(model, time, q, motors, drive_gains=np.ones((3, 3)))
 
 
 @pytest.mark.parametrize("why", ["asked for", "no effort", "next to none", "noise"])
-def test_a_joint_whose_efforts_tell_nothing_is_left_out_and_stays_as_it_was_given(good, why):
+def test_a_joint_whose_efforts_tell_nothing_is_left_out_and_stays_as_it_was_given(good, plain, why):
     model, time, q, effort = good
     effort = effort.copy()
     rng = np.random.default_rng(5)
@@ -217,8 +223,7 @@ def test_a_joint_whose_efforts_tell_nothing_is_left_out_and_stays_as_it_was_give
     assert drives.any() and np.isinf(found.base_deviations[drives]).all()  # nothing shows them
     assert np.isfinite(found.base_deviations[~drives]).mean() > 0.5
     assert {text for text in found.base.expressions() if "(bend)" in text} <= set(found.unseen)
-    others = identify_robot(*good)
-    assert found.friction.friction[:, :2] == pytest.approx(others.friction.friction[:, :2], rel=0.1)
+    assert found.friction.friction[:, :2] == pytest.approx(plain.friction.friction[:, :2], rel=0.1)
 
 
 def test_a_joint_without_limits_in_degrees_is_named(good):

@@ -17,9 +17,13 @@ from lie_dynamics_ros.lie_dynamics.identification import (
 )
 
 
-@cache
 def case(name, seed, seconds, mass, same=True, base=0.1):
     """Return the wrong model, both recordings, the payload, and the frame that carries it."""
+    return recorded(name, seed, seconds, mass, same, base)
+
+
+@cache  # which takes arguments by name for others than the same by place
+def recorded(name, seed, seconds, mass, same, base):
     arm, rng = arms.load(name), np.random.default_rng(seed)
     drives, frame = Drives.of(arm, rng), arm.model.body_names[-1]
     com = rng.uniform([-0.05, -0.05, 0.03], [0.05, 0.05, 0.13])
@@ -85,18 +89,27 @@ def test_refused():
             identify_payload(**{"model": wrong, "without": without, "loaded": loaded, "frame": frame, **changed})
 
 
+WRONG = {
+    "not in N m": lambda q, e: (q, e / 12.0),
+    "wrong sign": lambda q, e: (q, -e),
+    "swapped": lambda q, e: (q, e[:, [0, 2, 1]]),
+    "degrees": lambda q, e: (np.degrees(q), e),
+}
+
+
 @pytest.mark.parametrize(
-    ("wrong", "said"),
-    [(lambda q, e: (q, e / 12.0), "not in N m"), (lambda q, e: (q, -e), "wrong sign"),
-     (lambda q, e: (q, e[:, [0, 2, 1]]), "swapped"), (lambda q, e: (np.degrees(q), e), "degrees")],
-    ids=("amperes", "sign", "swapped", "degrees"),
-)  # fmt: skip
-@pytest.mark.parametrize("which", ["without", "loaded"])
-def test_what_identify_robot_refuses_is_refused_in_either_recording(recordings, wrong, said, which):
+    ("which", "said"),  # in every run each recording and each reason, with -m slow each of both
+    [
+        pytest.param(which, said, marks=() if j == k % 2 else pytest.mark.slow)
+        for j, which in enumerate(("without", "loaded"))
+        for k, said in enumerate(WRONG)
+    ],
+)
+def test_what_identify_robot_refuses_is_refused_in_either_recording(recordings, which, said):
     model, without, loaded, frame = recordings
     runs = {"without": without, "loaded": loaded}
     time, q, effort = runs[which]
-    runs[which] = (time, *wrong(q, effort))
+    runs[which] = (time, *WRONG[said](q, effort))
     with pytest.raises(RecordingError, match=said):
         identify_robot(model, *runs[which])
     with pytest.raises(RecordingError, match=f"^{which}: .*{said}"):
@@ -133,7 +146,8 @@ def ball(mass, com):
 
 
 @pytest.mark.parametrize(("name", "mass", "seed", "same"), [
-    ("panda_arm", 3.0, 4, True), ("panda_arm", 3.0, 5, False), ("ur5", 5.0, 6, True)])  # fmt: skip
+    pytest.param("panda_arm", 3.0, 4, True, marks=pytest.mark.slow), ("panda_arm", 3.0, 5, False),
+    ("ur5", 5.0, 6, True)])  # fmt: skip
 def test_gains_of_drives_from_a_payload_of_known_mass(name, mass, seed, same):
     """Efforts in amperes, one drive the other way round, of an arm with friction and masses that nobody knows."""
     wrong, without, loaded, frame, mass, com = case(name, seed, 20.0, mass, same)
