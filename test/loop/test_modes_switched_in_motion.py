@@ -14,6 +14,9 @@ from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 LOOPS = ((250.0, 1.5), (500.0, 0.5), (1000.0, 1.0), (2000.0, 0.0))
 ARMS = ("panda_arm", "ur5", "xarm7", "kinova")
 PATHS = CONTROL_MODES[:1] + CONTROL_MODES[2:4]
+SLOW = pytest.mark.slow
+QUICK = ((0, 3, 4), (0, 2, 3), (1, 2, 4))
+"""Of the five modes that may follow each of three, those of every run: each mode is among them, each arm and loop."""
 PAYLOAD = {"payload_mass": 1.0, "payload_center_of_mass": [0.0, 0.0, 0.05]}
 
 
@@ -51,8 +54,7 @@ def switches():
     pairs = [(a, b) for a in PATHS for b in CONTROL_MODES if a != b]
     for k, (first, then) in enumerate(pairs):
         rate, delay = LOOPS[(k + k // 4) % 4]
-        marks = [pytest.mark.slow] if rate > 1000.0 and k > 3 else []  # the dearest ones
-        yield pytest.param(ARMS[k % 4], first, then, rate, delay, k, marks=marks)
+        yield pytest.param(ARMS[k % 4], first, then, rate, delay, k, marks=() if k % 5 in QUICK[k // 5] else SLOW)
 
 
 @pytest.mark.parametrize(("name", "first", "then", "rate", "delay", "seed"), switches())
@@ -82,7 +84,12 @@ def test_modes_that_follow_each_other_within_the_way_to_rest(name):
 
 
 @pytest.mark.parametrize(
-    ("first", "then"), [(a, b) for a in CONTROL_MODES if a not in PATHS for b in CONTROL_MODES if a != b]
+    ("first", "then"),
+    [
+        pytest.param(a, b, marks=() if k in QUICK[j] else SLOW)
+        for j, a in enumerate(mode for mode in CONTROL_MODES if mode not in PATHS)
+        for k, b in enumerate(mode for mode in CONTROL_MODES if mode != a)
+    ],
 )
 def test_a_robot_that_no_path_moves_comes_to_rest_from_what_it_does(first, then):
     """The tool is on its way, or the arm is guided; it is led on by at most what stopping takes."""
@@ -100,9 +107,15 @@ def test_a_robot_that_no_path_moves_comes_to_rest_from_what_it_does(first, then)
     assert (np.abs(record.qd).max(axis=0) <= 1.1 * np.abs(begun.qd[0]) + 0.03).all()
 
 
-@pytest.mark.parametrize("mode", PATHS)
 @pytest.mark.parametrize(
-    "change", ({"kp": [400.0], "kd": [40.0], "sliding_rate": [40.0]}, PAYLOAD, {"gravity": [0.0, 0.5, -9.7]})
+    ("mode", "change"),  # in every run each mode and each change
+    [
+        pytest.param(mode, change, marks=() if j == k else SLOW)
+        for j, mode in enumerate(PATHS)
+        for k, change in enumerate(
+            ({"kp": [400.0], "kd": [40.0], "sliding_rate": [40.0]}, PAYLOAD, {"gravity": [0.0, 0.5, -9.7]})
+        )
+    ],
 )
 def test_gains_payload_and_gravity_change_in_motion_and_it_goes_on(mode, change):
     arm, rng = arms.load("panda_arm"), np.random.default_rng(len(mode) + len(change))

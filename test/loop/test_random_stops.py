@@ -11,7 +11,7 @@ CASES = [
     ("panda", 70008),
     ("kinova", 70020),
     ("ur5", 2100010),
-    ("tiago", 2100022),
+    pytest.param("tiago", 2100022, marks=pytest.mark.slow),
     ("tiago", 2120030),
 ]
 

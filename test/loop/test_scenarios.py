@@ -119,7 +119,7 @@ def test_stops_as_a_learned_payload_falls_off(case, rng):
         assert found["fastest"] < 1.2 * arm.speed.max(), where
 
 
-@pytest.mark.parametrize("delay", [0.5, 1.5, 2.0])
+@pytest.mark.parametrize("delay", [pytest.param(0.5, marks=SLOW), pytest.param(1.5, marks=SLOW), 2.0])
 def test_stops_at_half_and_more_periods_of_delay(delay, rng):
     case = Case("xarm7", "computed_torque", 500.0, delay)
     for physics in (None, scenarios.payload(case.arm)):
