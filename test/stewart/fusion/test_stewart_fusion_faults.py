@@ -263,7 +263,9 @@ def test_no_knock_leaves_anything_out_for_long(inertial, seeds):
         assert lost < 100 and np.abs(deviations(record.poses[-1], fused)).max() < 5.0, seed
 
 
-@pytest.mark.parametrize(("jump", "back"), [(1e-3, 1.0), (3e-4, 1.0), (1e-3, 0.6), (1e-3, 0.0)])
+@pytest.mark.parametrize(
+    ("jump", "back"), [pytest.param(1e-3, 1.0, marks=pytest.mark.slow), (3e-4, 1.0), (1e-3, 0.6), (1e-3, 0.0)]
+)
 def test_a_leg_that_jumps_back_is_taken_in_beside_an_imu_of_unknown_delay(jump, back):
     """The IMU is 2 ms late, which nobody told: without the leg its length is soon known to a millimetre only."""
     record = recording(np.random.default_rng(300), PLATFORM, 1000, late=2e-3)
