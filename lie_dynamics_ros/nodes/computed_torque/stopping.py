@@ -284,7 +284,7 @@ class Stop:
                 s.errors = None
                 s.plan = StopPlan(x, v, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
                 s.begun, s.late, s.short = stamp, False, self._zero
-            motion = self._shortened(s.plan.at((stamp - s.begun) * 1e-9), period)
+            motion = _shortened(s, s.plan.at((stamp - s.begun) * 1e-9), self._smooth[MOVED], period)
         let_go = reversal.let_go if reversal.let_go.any() else None
         if let_go is not None:  # feedback by the other joints alone, else what they do for these may drive them
             x, v, a = motion
@@ -337,17 +337,6 @@ class Stop:
             found, gains,
         )  # fmt: skip
 
-    def _shortened(self, motion: tuple[Array, Array, Array], period: float) -> tuple[Array, Array, Array]:
-        """Return a motion (n,) as it ends for joints that are slower than it, as friction brakes them, too.
-
-        They are not to be pulled to where it leads: the effort that it takes against friction would move them on for
-        long. Joints that go back swing, and are to follow.
-        """
-        s, (x, v, a), moved = self.state, motion, self._smooth[MOVED]
-        left = np.where(moved * v < -NO_ERROR * np.abs(v), v, np.clip(moved, np.minimum(v, 0.0), np.maximum(v, 0.0)))
-        s.short = s.short + period * (v - left)
-        return x - s.short, v, a
-
     def _sharpen(self, state: RobotState, period: float) -> RobotState:
         """Return a state with velocities of a filter as quick as steps of positions let it be."""
         s, q = self.state, state.position
@@ -372,6 +361,20 @@ class Stop:
     def moves(self, velocity: Array) -> bool:
         """Return whether a robot that had come to rest moves again."""
         return within(velocity, self._moving) != 1
+
+
+def _shortened(
+    s: StopState, motion: tuple[Array, Array, Array], moved: Array, period: float
+) -> tuple[Array, Array, Array]:
+    """Return a motion (n,) as it ends for joints that are slower than it, as friction brakes them, too.
+
+    They are not to be pulled to where it leads: the effort that it takes against friction would move them on for long.
+    Joints that go back swing, and are to follow.
+    """
+    x, v, a = motion
+    left = np.where(moved * v < -NO_ERROR * np.abs(v), v, np.clip(moved, np.minimum(v, 0.0), np.maximum(v, 0.0)))
+    s.short = s.short + period * (v - left)
+    return x - s.short, v, a
 
 
 def _run(kernel: Callable[..., int], table: Array, part: Array, *given: Array) -> None:
