@@ -13,8 +13,6 @@ CASES = [
     ("ur5", 2100010),
     pytest.param("tiago", 2100022, marks=pytest.mark.slow),
     ("tiago", 2120030),
-    ("z1", 2120037),  # friction that nobody told, as in the next: it crept on at 9 and 6 mrad/s
-    ("z1", 2130005),
 ]
 
 

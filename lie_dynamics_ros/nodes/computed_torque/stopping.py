@@ -103,7 +103,6 @@ class StopState:
     fast: Array
     gained: Array | None = None
     errors: tuple[Array, Array] | None = None
-    short: Array | float = 0.0
     found: tuple[Array, Array] | None = None
     plan: StopPlan | None = None
     begun: int = 0
@@ -265,7 +264,7 @@ class Stop:
             s.plan, s.give_way = None, s.give_way - period
             motion = q, self._zero, self._zero
         else:
-            lost = s.plan is not None and within(s.plan.at((stamp - s.begun) * 1e-9)[0] - s.short - q, far) != 1
+            lost = s.plan is not None and within(s.plan.at((stamp - s.begun) * 1e-9)[0] - q, far) != 1
             if s.plan is None or lost:
                 soft = self._soft
                 # One that begins anew under way brakes at once: begun at each state, it would never come to braking.
@@ -283,8 +282,8 @@ class Stop:
                 self._smooth[: OFF + 1] = 0.0  # which are in the plan now
                 s.errors = None
                 s.plan = StopPlan(x, v, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
-                s.begun, s.late, s.short = stamp, False, self._zero
-            motion = _shortened(s, s.plan.at((stamp - s.begun) * 1e-9), self._smooth[MOVED], period)
+                s.begun, s.late = stamp, False
+            motion = s.plan.at((stamp - s.begun) * 1e-9)
         let_go = reversal.let_go if reversal.let_go.any() else None
         if let_go is not None:  # feedback by the other joints alone, else what they do for these may drive them
             x, v, a = motion
@@ -361,20 +360,6 @@ class Stop:
     def moves(self, velocity: Array) -> bool:
         """Return whether a robot that had come to rest moves again."""
         return within(velocity, self._moving) != 1
-
-
-def _shortened(
-    s: StopState, motion: tuple[Array, Array, Array], moved: Array, period: float
-) -> tuple[Array, Array, Array]:
-    """Return a motion (n,) as it ends for joints that are slower than it, as friction brakes them, too.
-
-    They are not to be pulled to where it leads: the effort that it takes against friction would move them on for long.
-    Joints that go back swing, and are to follow.
-    """
-    x, v, a = motion
-    left = np.where(moved * v < -NO_ERROR * np.abs(v), v, np.clip(moved, np.minimum(v, 0.0), np.maximum(v, 0.0)))
-    s.short = s.short + period * (v - left)
-    return x - s.short, v, a
 
 
 def _run(kernel: Callable[..., int], table: Array, part: Array, *given: Array) -> None:
