@@ -45,8 +45,6 @@ LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5, -0.5])
 """Their least values, where no friction is known."""
 IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3, 1.0])
 """Parts of them that are not compensated: with the exact model less than this is found."""
-TOLD = 1e-5
-"""Effort over the limit by which a load that is told changes what a joint bears."""
 SURE = 1.0
 """Standard deviations of the reflected inertia which are not accepted."""
 NOTABLE, BODY_SHARE = 3e-4, 0.2
@@ -146,20 +144,12 @@ class DriveEstimate:
         """Forget the last state, not what was learned."""
         self.state.begun = False
 
-    def beside(self, more: Array, bears: bool = True) -> DriveEstimate:
-        """Return what it is beside a model that takes some effort (n,) more at rest, which is load no longer.
-
-        Where it ``bears`` loads, what was borne until then is borne on: what the model takes more may not be there yet,
-        and a light joint would be thrown by it.
-        """
+    def beside(self, more: Array) -> DriveEstimate:
+        """Return what it is beside a model that takes some effort (n,) more at rest, which is load no longer."""
         other = copy.deepcopy(self)
         s, share = other.state, more / self.scale
         s.filtered[:, 1] -= share
         s.value = np.clip(s.value - share[:, None] * np.eye(5)[3], self._lowest, HIGHEST_DRIVE)
-        if bears:
-            told = np.abs(share) > TOLD
-            s.found |= told
-            s.used[told] = 1.0
         other._taken = s.used[:, None] * np.sign(s.value) * np.maximum(np.abs(s.value) - IGNORED, 0.0)
         return other
 

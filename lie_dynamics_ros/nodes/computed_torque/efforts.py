@@ -80,12 +80,6 @@ class EffortBlend:
             left = self._zero if s.over is None else s.over.part(stamp) * s.over.difference
             s.pending, s.over = None, _Passing(stamp, time, difference + left)
 
-    def bear(self, change: Array) -> None:
-        """Let efforts go on as they are where the law comes to exert less by a change (n,), as it has learned."""
-        over = self.state.over
-        if over is not None:
-            self.state.over = over._replace(difference=over.difference + change)
-
     def turn(self, stamp: int, gravity: Array, step: Array, time: float, held: Callable[[Array], Array]) -> None:
         """Let the step (3,) by which gravity came to be what it is come in within some time [s] from a time [ns] on.
 

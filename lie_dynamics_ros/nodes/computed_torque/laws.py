@@ -83,8 +83,6 @@ LEARNING_MODES = ("computed_torque", "passivity_based", "adaptive")
 """Modes that find what the model does not know of the drives."""
 CARRYING_USES = 8
 """For how many states what mode adaptive carries is taken as it was, as a model of it takes a while to make."""
-MOST_TOLD = 3.0
-"""Inertia of a joint that feedback counts on where a payload is told, over that without it: it may not be there."""
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
@@ -138,8 +136,6 @@ class Laws:
         gain has a part in.
     fastest : ndarray, shape (n,), optional
         Velocity limits [rad/s, m/s]; infinite for none.
-    bare : Model or None
-        The model without a payload that is told; None where there is none.
     """
 
     def __init__(
@@ -150,7 +146,6 @@ class Laws:
         soft: SoftLimits,
         friction: JointFriction | None,
         fastest: Array | float = np.inf,
-        bare: Robot | None = None,
     ) -> None:
         self.model, self.learner, self.pid, self.soft, self._friction = model, learner, pid, soft, friction
         self._zero, self._trust = np.zeros(model.nv), np.ones(model.nv)  # in known friction
@@ -167,7 +162,6 @@ class Laws:
         self._far = self._behind = self._nowhere  # errors that a joint's model is taken for wrong from
         self._late = np.zeros((2, model.nv))  # errors of velocities behind each low-pass, while gains are lowered
         self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
-        self._bare = bare
 
     def set_gains(self, gains: Gains) -> None:
         """Take over gains; what the integral exerts stays as it is."""
@@ -181,20 +175,6 @@ class Laws:
             self._late[:] = 0.0
         self.gains, self._differ = gains, bool(gains.extra_rates.any())
         self._brake = gains.quick * float(gains.kd.max())
-
-    def _less(self, q: Array) -> Array | None:
-        """Return by how much the inertia that feedback counts on is less than the model's (n, n), None for nothing.
-
-        A payload weighs ten times what a light wrist does: gains for that would shake the wrist without it.
-        """
-        if self._bare is None:
-            return None
-        M = mass_matrix(self.model, q)
-        part = np.sqrt(np.minimum(MOST_TOLD * np.diagonal(mass_matrix(self._bare, q)) / np.diagonal(M), 1.0))
-        if part.min() == 1.0:
-            return None
-        less: Array = M - M * part * part[:, None]
-        return less
 
     def turn_gravity(self, model: Robot) -> None:
         """Go on with the same model under another gravity; what was learned and integrated stays."""
@@ -255,9 +235,6 @@ class Laws:
         if brake is not None:
             acceleration = acceleration + brake
         effort, calm = inverse_dynamics(self.model, q, v, acceleration), self._zero
-        less = self._less(q)
-        if less is not None:
-            effort = effort - less @ (acceleration - desired.acceleration)
         if g.late:  # what swings is in no compensation
             calm = effort - inverse_dynamics(self.model, q, qd, acceleration)
         if drives is None:
@@ -306,8 +283,7 @@ class Laws:
         return g.quick * (g.kd * bodies + np.minimum(self._floor(), g.floor_cap * bodies))
 
     def _inertia(self, q: Array) -> Array:
-        M, less = mass_matrix(self.model, q), self._less(q)
-        M = M if less is None else M - less
+        M = mass_matrix(self.model, q)
         return M if self.drives is None or self.drives.idle else M + np.diag(self.drives.felt)
 
     def _guiding(self, q: Array, qd: Array) -> LawEffort:
@@ -335,9 +311,6 @@ class Laws:
             damping = damping + self.learner.friction(desired.velocity)
         else:
             force = slotine_li_force(model, q, qd, r.velocity, r.acceleration)
-        less = self._less(q)
-        if less is not None:
-            force = force - less @ (r.acceleration - desired.acceleration)
         drives = self.drives
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd

@@ -356,10 +356,7 @@ def make_parts(
         learned = before.laws.learner if before is not None and same_mode else None
         learner = make_learner(dynamics, options, numbers, learned)
     pid = ComputedTorquePID(dynamics, numbers["kp"], numbers["kd"], numbers["ki"], numbers["integral_limit"])
-    bare = None
-    if isinstance(dynamics, Model) and options.payload_mass > 0.0:
-        bare = replace(options, payload_mass=0.0).apply(robot.model)
-    laws = Laws(dynamics, learner, pid, robot.soft, robot.friction, robot.fastest, bare)
+    laws = Laws(dynamics, learner, pid, robot.soft, robot.friction, robot.fastest)
     made: dict[str, Any] = {
         "robot": robot, "options": options, "dynamics": dynamics, "numbers": numbers, "laws": laws,
         "far_stop": np.full(n, options.error_limit or USUAL_ERROR_LIMIT),
@@ -413,8 +410,7 @@ def _drives_beside(before: ControllerParts, options: ComputedTorqueOptions, dyna
     """Return what was found of the drives beside the model under other options."""
     drives, robot, s = before.drives, before.robot, before.state
     if s.last is not None and dynamics is not before.dynamics:
-        more = gravity_force(dynamics, s.position) - before.gravity(s.position)
-        drives = drives.beside(more, options.mode != "adaptive")
+        drives = drives.beside(gravity_force(dynamics, s.position) - before.gravity(s.position))
     modes = before.options.mode, options.mode
     if modes[0] != modes[1] and options.mode in PATH_MODES and "adaptive" in modes:
         return DriveEstimate(drives.scale, robot.friction is not None)  # it was found beside another model

@@ -93,11 +93,7 @@ class AnswerReview:
             if later is not None and earlier is not None:
                 shift, period = earlier - later, (stamp - begin) * 1e-9
                 acted = mean(begin, stamp, gains.delay * step)
-        blend = self._parts.efforts.blend
-        before = self._parts.standing("adaptive") if blend.passing else None
         learner.observe(q, answer.velocity, acted, period, shift)
-        if before is not None:
-            blend.bear(before - self._parts.standing("adaptive"))
 
     def _learn_drives(self, answer: ControllerAnswer, before: int, period: float) -> None:
         """Find what the model lacks of the drives, in modes that follow paths."""
