@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..lie._arrays import count_of, number_of, numbers
 from ..model.arguments import require_model, require_single_coordinates
 from ..model.model import Model
-from ..shown import shown
+from ..shown import grouped, shown
 from .regression import base_parameters
 
 
@@ -162,19 +162,35 @@ class ExcitingMotion:
         return "\n".join(lines) + "\n"
 
 
-def exciting_motion(
-    model: Model,
-    seconds: float = 30.0,
-    *,
-    planes: Sequence[Plane | tuple[npt.ArrayLike, float]] = (),
-    clearance: float = 0.1,
-    capsules: Sequence[Capsule | tuple[str, npt.ArrayLike, npt.ArrayLike, float]] = (),
-    gap: float = 0.02,
-    center: npt.ArrayLike | None = None,
-    rate: float = 50.0,
-    trials: int = 1000,
-    seed: int = 0,
-) -> ExcitingMotion:
+@dataclass(eq=False)
+class ExcitationRequest:
+    """Arguments of `exciting_motion`, of which numbers are checked."""
+
+    model: Model
+    seconds: float = 30.0
+    _: KW_ONLY
+    planes: Sequence[Plane | tuple[npt.ArrayLike, float]] = ()
+    clearance: float = 0.1
+    capsules: Sequence[Capsule | tuple[str, npt.ArrayLike, npt.ArrayLike, float]] = ()
+    gap: float = 0.02
+    center: npt.ArrayLike | None = None
+    rate: float = 50.0
+    trials: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_model(self.model)
+        require_single_coordinates(self.model, "an exciting motion")
+        self.seconds = number_of("seconds", self.seconds, "a time from 10 to 600 s", lambda x: 10.0 <= x <= 600.0)
+        self.clearance = number_of("clearance", self.clearance, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
+        self.gap = number_of("gap", self.gap, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
+        self.rate = number_of("rate", self.rate, "a rate from 1 to 1000 Hz", lambda x: 1.0 <= x <= 1000.0)
+        self.trials = count_of("trials", self.trials, 1, 10**6)
+        self.seed = count_of("seed", self.seed, 0, 2**63 - 1)
+
+
+@grouped(ExcitationRequest)
+def exciting_motion(asked: ExcitationRequest) -> ExcitingMotion:
     """Return a motion that excites the base parameters and drives of a robot best, within limits and planes.
 
     Every joint moves by sines about a center; their sizes are sought by random steps that make the determinant of the
@@ -212,16 +228,9 @@ def exciting_motion(
         For bad input, and a center that the robot cannot hold, or that is beyond limits or planes, or where capsules
         are too near to each other.
     """
-    require_model(model)
-    require_single_coordinates(model, "an exciting motion")
-    seconds = number_of("seconds", seconds, "a time from 10 to 600 s", lambda x: 10.0 <= x <= 600.0)
-    clearance = number_of("clearance", clearance, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
-    gap = number_of("gap", gap, "a distance, not negative", lambda x: 0.0 <= x < np.inf)
-    rate = number_of("rate", rate, "a rate from 1 to 1000 Hz", lambda x: 1.0 <= x <= 1000.0)
-    trials, seed = count_of("trials", trials, 1, 10**6), count_of("seed", seed, 0, 2**63 - 1)
-    half_spaces, pairs = [_plane(p) for p in _each(planes, "planes")], CapsulePairs(model, _each(capsules, "capsules"))
-    room = _Room(model, half_spaces, clearance, center, pairs, gap)
-    rng = np.random.default_rng(seed)
+    model, seconds, trials = asked.model, asked.seconds, asked.trials
+    room = _Room(asked)
+    rng = np.random.default_rng(asked.seed)
     judge = _Judge(model, room.effort)
     time = np.linspace(0.0, min(seconds, PERIOD + 2.0 * SWELL), _SAMPLES)
     basis = _basis(time, float(time[-1]))
@@ -239,7 +248,7 @@ def exciting_motion(
     basis = _basis(dense, seconds)
     best = room.scaled(best, basis)
     motion = room.motion(best, basis)
-    points = np.arange(round(seconds * rate) + 1) / rate
+    points = np.arange(round(seconds * asked.rate) + 1) / asked.rate
     chosen = room.motion(best, _basis(points, points[-1]))
     every = slice(None, None, max(1, len(dense) // 400))
     return ExcitingMotion(
@@ -286,15 +295,11 @@ def _basis(time: Array, seconds: float) -> tuple[Array, Array, Array]:
 class _Room:
     """Room that limits and planes leave."""
 
-    def __init__(
-        self,
-        model: Model,
-        planes: list[tuple[Array, float]],
-        clearance: float,
-        center: npt.ArrayLike | None,
-        capsules: CapsulePairs,
-        gap: float,
-    ) -> None:
+    def __init__(self, asked: ExcitationRequest) -> None:
+        model, center = asked.model, asked.center
+        self._planes = [_plane(p) for p in _each(asked.planes, "planes")]
+        self._capsules = CapsulePairs(model, _each(asked.capsules, "capsules"))
+        self._model, self._clearance, self._gap = model, asked.clearance, asked.gap
         limits = model.limits
         bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
         middle = np.where(bounded, 0.5 * (np.where(bounded, limits.lower + limits.upper, 0.0)), 0.0)
@@ -315,8 +320,6 @@ class _Room:
         hurry = np.minimum(limits.acceleration, limits.deceleration)
         self.hurry = np.minimum(bound(hurry, HURRY, LARGEST_HURRY), LARGEST_HURRY)
         self.effort = bound(limits.effort, WORK, np.inf)
-        self._model, self._planes, self._clearance = model, planes, clearance
-        self._capsules, self._gap = capsules, gap
         rest = np.zeros((1, model.nv))
         self._frames = [f for f in model.frames.values() if f.body >= 0]
         rng = np.random.default_rng(0)
@@ -324,12 +327,12 @@ class _Room:
         self._frames = [f for f, yes in zip(self._frames, moves, strict=True) if yes]  # the base is where it is
         if not self.works(self.center[None], rest, rest):
             raise InputError(f"center: holding it takes more than {100 * WORK:.0f} % of an effort limit", name="center")
-        if self.distance(self.center[None]) < clearance:
-            raise InputError(f"center: closer to a plane than {clearance:g} m", name="center")
-        if self.gap(self.center[None]) < gap:
-            pair = capsules.pairs[capsules.gaps(self.center[None])[0].argmin()]
-            names = " and ".join(repr(capsules.names[k]) for k in pair)
-            raise InputError(f"center: capsules of {names} are closer than {gap:g} m", name="center")
+        if self.distance(self.center[None]) < self._clearance:
+            raise InputError(f"center: closer to a plane than {self._clearance:g} m", name="center")
+        if self.gap(self.center[None]) < self._gap:
+            pair = self._capsules.pairs[self._capsules.gaps(self.center[None])[0].argmin()]
+            names = " and ".join(repr(self._capsules.names[k]) for k in pair)
+            raise InputError(f"center: capsules of {names} are closer than {self._gap:g} m", name="center")
 
     def motion(self, sizes: Array, basis: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         """Return positions, rates and accelerations."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...arrays import Array, ArrayLike
 from ...errors import StewartError
 from ...lie import se3
 from ...lie._arrays import count_of, number_of
-from ...shown import shown
+from ...shown import grouped, shown
 from ..fusion.sensors import DisplacementSensor
 from ..geometry.any_platform import Platform, points_of
 from ..geometry.inverse_kinematics import as_pose
@@ -64,21 +64,36 @@ class PlannedPoses:
         return "\n".join(lines) + "\n"
 
 
-def poses_to_measure(
-    platform: Platform,
-    count: int,
-    *,
-    measured_poses: ArrayLike | None = None,
-    length_sigma: ArrayLike = 1e-5,
-    pose_sigma: ArrayLike | None = None,
-    reach: float | None = None,
-    tilt: float = 0.4,
-    drawing_sigma: float = 0.01,
-    candidates: int = 500,
-    seed: int = 0,
-    further: Sequence[DisplacementSensor] = (),
-    gains: bool = False,
-) -> PlannedPoses:
+@dataclass(eq=False)
+class PosesRequest:
+    """Arguments of `poses_to_measure`, of which numbers are checked."""
+
+    platform: Platform
+    count: int
+    _: KW_ONLY
+    measured_poses: ArrayLike | None = None
+    length_sigma: ArrayLike = 1e-5
+    pose_sigma: ArrayLike | None = None
+    reach: float | None = None
+    tilt: float = 0.4
+    drawing_sigma: float = 0.01
+    candidates: int = 500
+    seed: int = 0
+    further: Sequence[DisplacementSensor] = ()
+    gains: bool = False
+
+    def __post_init__(self) -> None:
+        require_platform(points_of(self.platform))
+        self.count, self.seed = count_of("count", self.count, 1, 1000), count_of("seed", self.seed, 0, 2**63)
+        self.candidates = count_of("candidates", self.candidates, 1, 100_000)
+        self.tilt = number_of("tilt", self.tilt, "an angle between 0 and pi/2", lambda x: 0.0 < x <= 0.5 * np.pi)
+        self.drawing_sigma = number_of(
+            "drawing_sigma", self.drawing_sigma, "a positive length in metres", lambda x: 1e-9 <= x <= 1e3
+        )
+
+
+@grouped(PosesRequest)
+def poses_to_measure(asked: PosesRequest) -> PlannedPoses:
     """Choose poses, one after the other, that add most to the information on all parameters (D-optimal).
 
     Parameters
@@ -100,35 +115,25 @@ def poses_to_measure(
     StewartError : no home pose, or no pose about it within the limits of the legs.
     InputError : numbers out of range.
     """
-    rotary = isinstance(platform, RotaryPlatform)
-    points = points_of(platform)
-    require_platform(points)
-    count = count_of("count", count, 1, 1000)
-    candidates, seed = count_of("candidates", candidates, 1, 100_000), count_of("seed", seed, 0, 2**63)
-    size = float(platform.horns.mean()) if isinstance(platform, RotaryPlatform) else points.characteristic_length
-    radius = number_of(
-        "reach", 0.6 * size if reach is None else reach, "a positive length in metres", lambda x: 0.0 < x < np.inf
-    )
-    tilt = number_of("tilt", tilt, "an angle between 0 and pi/2", lambda x: 0.0 < x <= 0.5 * np.pi)
-    prior = number_of("drawing_sigma", drawing_sigma, "a positive length in metres", lambda x: 1e-9 <= x <= 1e3)
-    drawn = _candidates(platform, radius, tilt, candidates, np.random.default_rng(seed))
-    before_now = None if measured_poses is None else as_pose(measured_poses, "measured_poses")
+    platform, prior, further, gains = asked.platform, asked.drawing_sigma, asked.further, asked.gains
+    drawn = _candidates(asked)
+    before_now = None if asked.measured_poses is None else as_pose(asked.measured_poses, "measured_poses")
     if isinstance(platform, RotaryPlatform):
         if further or gains:
             raise StewartError("further legs and gains: legs that slide are expected, the platform is a RotaryPlatform")
-        noise = _rotary_sigma(length_sigma, pose_sigma)
+        noise = _rotary_sigma(asked.length_sigma, asked.pose_sigma)
         offered, information, shape = rotary_rows(platform, drawn, *noise, prior)
         done = None if before_now is None else rotary_rows(platform, before_now, *noise, prior)[0]
 
         def net(half: Array) -> Array:
             return np.asarray(shape @ half)
     else:
-        legs = check_further(further)
-        theta, data = at_nominal(platform, drawn, length_sigma, pose_sigma, further=legs, gains=gains)
+        legs, sigmas = check_further(further), (asked.length_sigma, asked.pose_sigma)
+        theta, data = at_nominal(platform, drawn, *sigmas, further=legs, gains=gains)
         offered, parameters = _rows(theta, data), data.parameters
         information, scale, done = np.eye(parameters.count) / prior**2, parameters.gain_length or False, None
         if before_now is not None:
-            _, earlier = at_nominal(platform, before_now, length_sigma, pose_sigma, further=legs, gains=scale)
+            _, earlier = at_nominal(platform, before_now, *sigmas, further=legs, gains=scale)
             done = _rows(theta, earlier)
         # Whether the overall scale is lost.
         lost = gains and data.pose_sigma is not None and bool(np.isinf(data.pose_sigma[3:]).all())
@@ -145,7 +150,7 @@ def poses_to_measure(
 
     chosen: list[int] = []
     before = worst()
-    for _ in range(count):
+    for _ in range(asked.count):
         # log det(I + J M^-1 J^T) is what a pose adds to the logarithm of the determinant of the information M.
         spread = offered @ np.linalg.solve(information, np.swapaxes(offered, 1, 2))
         gain = np.linalg.slogdet(np.eye(spread.shape[1]) + spread)[1]
@@ -153,7 +158,7 @@ def poses_to_measure(
         chosen.append(best)
         information += offered[best].T @ offered[best]
     poses = drawn[chosen]
-    return PlannedPoses(poses, platform.motor_positions(poses), before, worst(), rotary)
+    return PlannedPoses(poses, platform.motor_positions(poses), before, worst(), isinstance(platform, RotaryPlatform))
 
 
 def _rotary_sigma(angles: ArrayLike, poses: ArrayLike | None) -> tuple[float, tuple[float, float]]:
@@ -170,12 +175,17 @@ def _rows(theta: Array, data: model.Measurements) -> Array:
     return model.linearise(theta, data.poses, data).reduced_jacobian.reshape(len(data), -1, data.parameters.count)
 
 
-def _candidates(platform: Platform, reach: float, tilt: float, count: int, rng: np.random.Generator) -> Array:
+def _candidates(asked: PosesRequest) -> Array:
     """Poses about home to which a straight line leads within limits, away from singular poses."""
+    platform = asked.platform
     home, points = platform.home_pose, points_of(platform)
     if home is None:
         raise StewartError("the platform has no home_pose, about which poses to measure are looked for")
-    screws = rng.uniform(-1.0, 1.0, (count, 6)) * np.repeat((tilt, reach), 3)
+    size = float(platform.horns.mean()) if isinstance(platform, RotaryPlatform) else points.characteristic_length
+    reach, tilt = 0.6 * size if asked.reach is None else asked.reach, asked.tilt
+    reach = number_of("reach", reach, "a positive length in metres", lambda x: 0.0 < x < np.inf)
+    rng = np.random.default_rng(asked.seed)
+    screws = rng.uniform(-1.0, 1.0, (asked.candidates, 6)) * np.repeat((tilt, reach), 3)
     way = home @ se3.exp(np.linspace(0.0, 1.0, _STEPS)[:, None, None] * screws)
     if isinstance(platform, OffsetPlatform):
         way = way[:, platform.stationary_feet(way)[2].all(axis=(0, 2))]
