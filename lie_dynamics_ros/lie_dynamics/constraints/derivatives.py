@@ -31,7 +31,7 @@ from .kernels import loops as lk
 from .kernels.force_distribution import held_solution, motion_maps
 from .kinds import first_difference
 from .quantities import quantities_of, tables_of
-from .resolution import PLAIN_CUT, RANK_CUT, Baumgarte, ForceOptions, Objective, resolution_of
+from .resolution import PLAIN_CUT, RANK_CUT, Baumgarte, InverseOptions, Objective, inverse_options
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -416,7 +416,7 @@ def constrained_hybrid_derivatives(
     return _differentiate(problem, q, qd, f_ext)
 
 
-@shared_options(resolution_of)
+@shared_options(inverse_options)
 def constrained_inverse_derivatives(
     model: Model,
     constraints: ConstraintSet,
@@ -424,18 +424,15 @@ def constrained_inverse_derivatives(
     qd: ArrayLike,
     qdd: ArrayLike,
     f_ext: ArrayLike | None = None,
-    *,
-    actuated: ArrayLike | None = None,
-    passive_torque: ArrayLike | None = None,
-    **options: Unpack[ForceOptions],
+    **options: Unpack[InverseOptions],
 ) -> ConstrainedDerivatives:
     """Return the derivatives of `constrained_inverse_dynamics`, with its arguments and errors; no torque limits.
 
     q, qd and qdd are varied independently, as that function takes them: it does not ask whether they fit the
     constraints.
     """
-    of = ConstrainedModel(model, constraints, resolution_of(**options))
-    problem = inverse_problem(of, q, qd, qdd, f_ext, actuated, passive_torque)
+    resolution, actuation = inverse_options(**options)
+    problem = inverse_problem(ConstrainedModel(model, constraints, resolution), q, qd, qdd, f_ext, *actuation)
     return _differentiate(problem, q, qd, f_ext)
 
 

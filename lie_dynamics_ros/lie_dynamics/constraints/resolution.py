@@ -111,6 +111,26 @@ def resolution_of(
     return USUAL if usual else Resolution(resolution, torque_weights, force_weights)
 
 
+class InverseOptions(ForceOptions, total=False):
+    """Keywords of `inverse_options`: what of `constrained_inverse_dynamics` its derivatives take."""
+
+    actuated: ArrayLike | None
+    passive_torque: ArrayLike | None
+
+
+def inverse_options(
+    *,
+    actuated: ArrayLike | None = None,
+    passive_torque: ArrayLike | None = None,
+    resolution: str = "least_constraint_force",
+    torque_weights: ArrayLike | None = None,
+    force_weights: ArrayLike | None = None,
+) -> tuple[Resolution, tuple[ArrayLike | None, ArrayLike | None]]:
+    """Return the resolution of inverse dynamics, and which coordinates have actuators and what acts at the others."""
+    chosen = resolution_of(resolution=resolution, torque_weights=torque_weights, force_weights=force_weights)
+    return chosen, (actuated, passive_torque)
+
+
 @dataclass(frozen=True)
 class Baumgarte:
     """Baumgarte's stabilisation: errors f of the constraints decay like a damped oscillator.

@@ -42,7 +42,7 @@ from .dynamics import ConstrainedModel, ConstrainedOptions, constrained_model
 from .inputs import read_states
 from .kernels.loop_sensitivity import loop_sensitivity
 from .quantities import tables_of
-from .resolution import Baumgarte, ForceOptions, resolution_of
+from .resolution import Baumgarte, InverseOptions, Resolution, inverse_options
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -128,7 +128,19 @@ def constrained_hybrid_sensitivity(
     return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
 
 
-@shared_options(resolution_of)
+class InverseSensitivityOptions(InverseOptions, SensitivityOptions, total=False):
+    """Keywords of `constrained_inverse_sensitivity`."""
+
+
+@shared_options(inverse_options)
+def _inverse_options(
+    *, f_ext_held: Hold = "body", threads: int = 1, **options: Unpack[InverseOptions]
+) -> tuple[Resolution, tuple[ArrayLike | None, ArrayLike | None], tuple[Hold, int]]:
+    """Return what `inverse_options` and `sensitivity_options` do."""
+    return *inverse_options(**options), (f_ext_held, threads)
+
+
+@shared_options(_inverse_options)
 def constrained_inverse_sensitivity(
     model: Model,
     constraints: ConstraintSet,
@@ -137,12 +149,7 @@ def constrained_inverse_sensitivity(
     qdd: ArrayLike,
     parameter: Parameters,
     f_ext: ArrayLike | None = None,
-    *,
-    f_ext_held: Hold = "body",
-    actuated: ArrayLike | None = None,
-    passive_torque: ArrayLike | None = None,
-    threads: int = 1,
-    **options: Unpack[ForceOptions],
+    **options: Unpack[InverseSensitivityOptions],
 ) -> ConstrainedSensitivity:
     """Return how the result of `constrained_inverse_dynamics` changes with parameters; no torque limits.
 
@@ -150,9 +157,9 @@ def constrained_inverse_sensitivity(
     `constrained_forward_sensitivity`. q, qd and qdd are varied independently: nobody asks whether they fit the
     constraints. Changes of "tau" have no effect.
     """
-    of = ConstrainedModel(model, constraints, resolution_of(**options))
-    problem = inverse_problem(of, q, qd, qdd, f_ext, actuated, passive_torque)
-    return _sensitivity(problem, q, qd, parameter, f_ext, f_ext_held, threads)
+    resolution, actuation, others = _inverse_options(**options)
+    problem = inverse_problem(ConstrainedModel(model, constraints, resolution), q, qd, qdd, f_ext, *actuation)
+    return _sensitivity(problem, q, qd, parameter, f_ext, *others)
 
 
 def _sensitivity(

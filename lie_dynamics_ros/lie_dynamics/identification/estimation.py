@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..lie._arrays import number_of
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
-from ..shown import shown
+from ..shown import grouped, shown
 from .regression import (
     TERMS,
     BaseParameters,
@@ -258,19 +258,25 @@ class Identification:
         return "\n".join(lines)
 
 
-def identify(
-    model: Model,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    qdd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    *,
-    terms: JointTerms = (),
-    slide: npt.ArrayLike | None = None,
-    bodies: Sequence[str | int] | None = None,
-    deviation: npt.ArrayLike | None = None,
-    prior_weight: float = 1.0,
-) -> Identification:
+@dataclass(frozen=True, eq=False)
+class IdentificationRequest:
+    """Arguments of `identify`, as they are given."""
+
+    model: Model
+    q: npt.ArrayLike
+    qd: npt.ArrayLike
+    qdd: npt.ArrayLike
+    tau: npt.ArrayLike
+    _: KW_ONLY
+    terms: JointTerms = ()
+    slide: npt.ArrayLike | None = None
+    bodies: Sequence[str | int] | None = None
+    deviation: npt.ArrayLike | None = None
+    prior_weight: float = 1.0
+
+
+@grouped(IdentificationRequest)
+def identify(asked: IdentificationRequest) -> Identification:
     """Identify the inertias of bodies, such that bodies with these inertias can exist.
 
     Minimised is, over all parameters with positive definite pseudo-inertias and positive losses,
@@ -310,20 +316,21 @@ def identify(
     InputError
         For bad input, or a body without mass.
     """
+    model, terms = asked.model, asked.terms
     require_model(model)
-    motion = recording(model, q, qd, qdd, slide)
-    force = checked(tau, model.nv, "tau", model)
+    motion = recording(model, asked.q, asked.qd, asked.qdd, asked.slide)
+    force = checked(asked.tau, model.nv, "tau", model)
     if force.shape != motion[1].shape:
         raise InputError(f"tau: shape {motion[1].shape} of the recording is expected, got {force.shape}", name="tau")
-    prior_weight = number_of("prior_weight", prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
-    chosen = chosen_bodies(model, bodies)
+    prior_weight = number_of("prior_weight", asked.prior_weight, "a positive number", lambda x: 0.0 < x < np.inf)
+    chosen = chosen_bodies(model, asked.bodies)
     names = parameter_names(model, terms)
     own = parameters_of(model, range(model.n_bodies))
     start = np.concatenate([own.ravel(), np.zeros(len(names) - own.size)])
     kept = np.setdiff1d(np.arange(model.n_bodies), chosen)
     columns = np.concatenate([columns_of(chosen), np.arange(own.size, len(names))])
     known = np.where(np.isin(np.arange(len(names)) // 10, kept) & (np.arange(len(names)) < own.size), start, 0.0)
-    noise = _given_deviation(model, deviation)
+    noise = _given_deviation(model, asked.deviation)
     unknown_noise = noise is None
     scale = np.maximum(np.sqrt((force**2).mean(axis=0)), 1e-12)
     for _ in range(2 if unknown_noise else 1):

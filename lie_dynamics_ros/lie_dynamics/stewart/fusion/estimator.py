@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ...arrays import Array, ArrayLike, Mask
 from ...engine.compile import raise_if_rejected
 from ...errors import StewartError
 from ...lie import se3, so3
+from ...shown import shared_options
 from ..geometry.any_platform import PointJointed, points_of, require_legs
 from ..geometry.checks import check_turns
 from ..geometry.platform import check_place, check_units
@@ -26,6 +27,9 @@ from ..kernels.readings import ANGLE, E_DELAY, INCLINATION, KIND, READING, X_DEL
 from .fault_detector import Belief, EvidenceSettings, FaultDetector, SensorModel
 from .result import DISAGREES, FusedPose
 from .sensors import DisplacementSensor, HornSensor, InertialSensor, allowed_repeats, number, vector
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 #: Chi-square of the distance of both estimates (6 degrees of freedom) from which on they contradict each other.
 _APART = 27.0
@@ -257,6 +261,57 @@ GYROSCOPE, ACCELEROMETER = "gyroscope", "accelerometer"
 LARGEST = 1e6
 
 
+class FusionKeywords(TypedDict, total=False):
+    """Keywords of `FusionSettings`."""
+
+    leg_noise: float | Sequence[float]
+    jerk: tuple[float, float]
+    sensors: Sequence[DisplacementSensor]
+    leg_delays: float | Sequence[float]
+    leg_delay_deviations: float | Sequence[float]
+    leg_resolution: float | None
+    gravity: Sequence[float]
+    threshold: float
+    window: int
+    recovery: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FusionSettings:
+    """What `StewartFusion` takes with an IMU and without."""
+
+    leg_noise: float | Sequence[float] = 1e-5
+    jerk: tuple[float, float] = (10.0, 50.0)
+    sensors: Sequence[DisplacementSensor] = ()
+    leg_delays: float | Sequence[float] = 0.0
+    leg_delay_deviations: float | Sequence[float] = 0.0
+    leg_resolution: float | None = None
+    gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    threshold: float = 6.0
+    window: int = 5
+    recovery: int = 20
+
+    def legs_of(self, platform: PointJointed) -> list[DisplacementSensor]:
+        """Return the legs of a platform as sensors."""
+        noise, delays, unknown = (
+            vector("legs", key, [value] * 6 if np.ndim(value) == 0 else value, 6)
+            for key, value in (
+                ("leg_noise", self.leg_noise),
+                ("leg_delays", self.leg_delays),
+                ("leg_delay_deviations", self.leg_delay_deviations),
+            )
+        )
+        legs: list[DisplacementSensor] = []
+        for i, (a, b) in enumerate(zip(platform.base_points, platform.platform_points, strict=True)):
+            what = f"leg {i + 1}", a, b, noise[i], delays[i], unknown[i], self.leg_resolution
+            if isinstance(platform, RotaryPlatform):
+                rod = float(platform.rods[i]) * (1.0 if platform.bends[i] else -1.0)
+                legs.append(HornSensor(*what, platform.horns[i] * platform.frames[i, :, :2].T, rod))
+            else:
+                legs.append(DisplacementSensor(*what))
+        return legs
+
+
 class StewartFusion:
     """One estimate from all sensors of a platform: error-state Kalman filter on SE(3), with twist and acceleration.
 
@@ -285,43 +340,19 @@ class StewartFusion:
     StewartError : a value that cannot be used; the message names it.
     """
 
+    @shared_options(FusionSettings)
     def __init__(
         self,
         platform: PointJointed,
         pose: ArrayLike,
         *,
-        leg_noise: float | Sequence[float] = 1e-5,
-        jerk: tuple[float, float] = (10.0, 50.0),
         inertial: InertialSensor | None = None,
-        sensors: Sequence[DisplacementSensor] = (),
-        leg_delays: float | Sequence[float] = 0.0,
-        leg_delay_deviations: float | Sequence[float] = 0.0,
-        leg_resolution: float | None = None,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
-        threshold: float = 6.0,
-        window: int = 5,
-        recovery: int = 20,
+        **options: Unpack[FusionKeywords],
     ) -> None:
         require_legs(platform)
-        self._platform = platform
-        noise, delays, unknown = (
-            vector("legs", key, [value] * 6 if np.ndim(value) == 0 else value, 6)
-            for key, value in (
-                ("leg_noise", leg_noise),
-                ("leg_delays", leg_delays),
-                ("leg_delay_deviations", leg_delay_deviations),
-            )
-        )
-        legs: list[DisplacementSensor] = []
-        for i, (a, b) in enumerate(zip(platform.base_points, platform.platform_points, strict=True)):
-            what = f"leg {i + 1}", a, b, noise[i], delays[i], unknown[i], leg_resolution
-            if isinstance(platform, RotaryPlatform):
-                rod = float(platform.rods[i]) * (1.0 if platform.bends[i] else -1.0)
-                legs.append(HornSensor(*what, platform.horns[i] * platform.frames[i, :, :2].T, rod))
-            else:
-                legs.append(DisplacementSensor(*what))
-        self._points = [*legs, *sensors]
-        self._inertial = inertial
+        given = FusionSettings(**options)
+        self._platform, self._inertial = platform, inertial
+        self._points = [*given.legs_of(platform), *given.sensors]
         self._channels = {sensor.name: slice(i, i + 1) for i, sensor in enumerate(self._points)}
         count = len(self._points)
         if inertial is not None:
@@ -334,7 +365,7 @@ class StewartFusion:
             self._delay = float(vector("inertial", "delay", (inertial.delay,), 1)[0])
             self._delay_variance = number("inertial", "delay_deviation", inertial.delay_deviation, zero=True) ** 2
         self._late = self._delay != 0.0 or self._delay_variance > 0.0
-        self._model = SensorModel(*self._tables(jerk, gravity))
+        self._model = SensorModel(*self._tables(given))
         self._repeats = np.array([allowed_repeats(s.name, s.noise, s.resolution) for s in self._points])
         if inertial is not None:
             steps = inertial.resolution or (None, None)
@@ -342,26 +373,24 @@ class StewartFusion:
             limits = [allowed_repeats(*three) for three in zip((GYROSCOPE, ACCELEROMETER), noises, steps, strict=True)]
             self._repeats = np.append(self._repeats, np.repeat(limits, 3))
         self._settings = EvidenceSettings(
-            number("fusion", "threshold", threshold), _whole("window", window), _whole("recovery", recovery)
+            number("fusion", "threshold", given.threshold),
+            _whole("window", given.window),
+            _whole("recovery", given.recovery),
         )
         self._detector, self._started = self._detector_at(pose), False
         self._beside: WithoutInertial | None = None
         if inertial is not None:
-            alone = StewartFusion(
-                platform, pose, leg_noise=noise.tolist(), jerk=jerk, sensors=sensors, leg_delays=delays.tolist(),
-                leg_delay_deviations=unknown.tolist(), leg_resolution=leg_resolution, gravity=gravity,
-                threshold=threshold, window=window, recovery=recovery,
-            )  # fmt: skip
+            alone = StewartFusion(platform, pose, **options)
             late = 3.0 * max(inertial.delay_error, inertial.delay_deviation)
             self._beside = WithoutInertial(alone, {GYROSCOPE, ACCELEROMETER}, self._settings.recovery, late)
 
-    def _tables(self, jerk: tuple[float, float], gravity: Sequence[float]) -> tuple[Array, Array, Array]:
+    def _tables(self, given: FusionSettings) -> tuple[Array, Array, Array]:
         """Return constants, geometry and variances for `SensorModel`."""
         constants = np.zeros(mk.N_CONSTANTS)
-        linear, angular = vector("fusion", "jerk", jerk, 2)
+        linear, angular = vector("fusion", "jerk", given.jerk, 2)
         constants[mk.LINEAR] = number("fusion", "jerk", linear)
         constants[mk.ANGULAR] = number("fusion", "jerk", angular)
-        constants[mk.GRAVITY : mk.GRAVITY + 3] = vector("fusion", "gravity", gravity, 3)
+        constants[mk.GRAVITY : mk.GRAVITY + 3] = vector("fusion", "gravity", given.gravity, 3)
         constants[mk.DELAY_WALK] = 1e-6
         constants[mk.INERTIAL] = 0.0 if self._inertial is None else mk.N_INERTIAL
         variances = [number(sensor.name, "noise", sensor.noise) ** 2 for sensor in self._points]
