@@ -29,12 +29,14 @@ OTHERS = {
     *("calibrate", "calibrate_rotary", "calibrate_mechanism"),
 }
 """What judges no sensor: it is updated by, or fits, all that it is given."""
+NAMED = re.compile(r"def (update|(identify|calibrate|gains_from)(_\w+)?)\(")
 HEAD = "**Robustness.**"
 
 
 def public(path):
     """Names of public classes with a method `update`, and of functions that identify or calibrate, of a module."""
-    for node in ast.parse(path.read_text()).body:
+    text = path.read_text()
+    for node in ast.parse(text if NAMED.search(text) else "").body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             if any(isinstance(part, ast.FunctionDef) and part.name == "update" for part in node.body):
                 yield node.name

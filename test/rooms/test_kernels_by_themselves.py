@@ -33,7 +33,8 @@ def test_kernels_are_given_the_whole_table():
     """`Model.rows` is a view of the table's rows; kernels read the columns behind them too."""
     calls = 0
     for file in sorted(LIBRARY.parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        text = file.read_text()
+        for node in ast.walk(ast.parse(text if ".table" in text or ".rows" in text else "")):
             if isinstance(node, ast.Call):
                 names = [x.attr for x in node.args if isinstance(x, ast.Attribute) and "model" in ast.unparse(x.value)]
                 assert "rows" not in names, (file, node.lineno)

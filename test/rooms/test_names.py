@@ -41,9 +41,8 @@ LIBRARY_NAMES_TWICE = {"Motion", "TrackingError"}
 def test_classes_of_the_library_have_names_of_their_own():
     places = defaultdict(list)
     for path in sorted((ROOT / "lie_dynamics").rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path.relative_to(ROOT)))
+        for name in re.findall(r"^class (?!_)(\w+)", path.read_text(), re.MULTILINE):
+            places[name].append(str(path.relative_to(ROOT)))
     assert len(places) > 200
     twice = {name: where for name, where in places.items() if len(where) > 1}
     assert set(twice) == LIBRARY_NAMES_TWICE, twice
@@ -62,8 +61,7 @@ def test_what_a_state_goes_through_is_called_a_core():
     """A task is something else: task space."""
     for room in ROOMS:
         for path in (ROOT / room).rglob("*.py"):
-            nodes = ast.walk(ast.parse(path.read_text()))
-            named = [n.name for n in nodes if isinstance(n, (ast.ClassDef, ast.FunctionDef))]
+            named = re.findall(r"^ *(?:class|def) (\w+)", path.read_text(), re.MULTILINE)
             assert not [name for name in [path.stem, *named] if "task" in name.lower()], path
 
 

@@ -1,6 +1,7 @@
 """Files are written by `lie_dynamics.files`: at once, and never through a link."""
 
 import ast
+import re
 from pathlib import Path
 
 import lie_dynamics_ros
@@ -11,6 +12,7 @@ WRITERS = {
     "rename", "copyfile", "copy2", "symlink_to", "hardlink_to",
 }  # fmt: skip
 """Calls that write a file which they are given."""
+CALLED = re.compile(rf"\b({'|'.join(WRITERS)}|fdopen|open)\(")
 HOMES = {"lie_dynamics/files.py", "lie_dynamics/engine/private_files.py"}
 """Where writing is at home, and what keeps the kernels' cache, in a folder of its own."""
 OTHERS = {
@@ -24,7 +26,8 @@ OTHERS = {
 
 def writing(path):
     """Names of the calls of a module that write a file; mode "x" makes one anew or fails, so it follows no link."""
-    for call in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    for call in ast.walk(ast.parse(text if CALLED.search(text) else "")):
         if not isinstance(call, ast.Call):
             continue
         name = getattr(call.func, "attr", getattr(call.func, "id", ""))
