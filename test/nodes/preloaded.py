@@ -1,13 +1,15 @@
-"""Node processes that are copies of one that has imported the library and loaded kernels: half of what a start takes.
+"""Node processes that are copies of one that has imported all but the node and loaded kernels: a third of a start.
 
-Run as a program this is that process. It has one thread, and of ROS messages alone; a copy goes on as ``python -m``
-would, in a session and with an output and an environment of its own, and leaves as any Python program does.
+Run as a program this is that process. It has begun nothing of ROS, and no thread but two of LTTng, which wait for
+somebody who traces, and which copies lack; a copy goes on as ``python -m`` would, in a session and with an output and
+an environment of its own. The first copy of each node leaves as any Python program does, the others at once.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import inspect
 import json
@@ -18,17 +20,19 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 OF_ROS = ("ROS_", "RMW_", "FASTDDS_", "FASTRTPS_", "PYTEST_")
 """How variables begin that only count when a node begins with ROS; others may change what is imported."""
 
 MESSAGES = ("action", "builtin_interfaces", "diagnostic", "geometry", "lifecycle", "nav", "rcl_interfaces", "rosgraph")
 MESSAGES += ("sensor", "std", "trajectory")
-"""Packages of messages that nodes import; importing them begins no threads."""
+"""Packages of messages that nodes import."""
 
 
 class PreloadedStarts:
@@ -116,8 +120,8 @@ def imports_depend_on() -> dict[str, str]:
 
 
 def preload() -> None:
-    """Import what nodes import, but for rclpy, which begins threads; load the kernels that most of them call."""
-    from lie_dynamics_ros import nodes
+    """Import what nodes import, but for their own modules; load the kernels that most of them call."""
+    from lie_dynamics_ros import nodes, ros
     from lie_dynamics_ros.demo import NEEDED
     from lie_dynamics_ros.lie_dynamics.engine.ahead import load_all
 
@@ -128,17 +132,26 @@ def preload() -> None:
             except ModuleNotFoundError as error:
                 if error.name != f"{module.name}.core":
                     raise
-    for package in MESSAGES:
-        import_module(f"{package}.msg" if package.endswith("interfaces") else f"{package}_msgs.msg")
     for kernel in load_all():
         if kernel.py_func.__name__ in NEEDED:
             kernel.compile_all()
+    threads = Path("/proc/self/task")
+    assert not threads.exists() or len(list(threads.iterdir())) == 1, "copies would lack the other threads"
+    from rclpy.type_support import check_for_type_support
+
+    for module in pkgutil.walk_packages(ros.__path__, f"{ros.__name__}."):
+        import_module(module.name)
+    for package in MESSAGES:
+        messages = import_module(f"{package}.msg" if package.endswith("interfaces") else f"{package}_msgs.msg")
+        for message in vars(messages).values():
+            if isinstance(message, type):
+                check_for_type_support(message)
     inspect.getmodule(sys._getframe())  # which the first line that a node logs does, for 0.15 s
     gc.freeze()
 
 
-def copy(module: str, arguments: list[str], log: str, environment: dict[str, str]) -> None:
-    """Be a program from now on."""
+def copy(module: str, arguments: list[str], log: str, environment: dict[str, str]) -> int:
+    """Be a program from now on; return its exit code, unless it ends by an error."""
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     nothing, output = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_APPEND)
@@ -147,7 +160,22 @@ def copy(module: str, arguments: list[str], log: str, environment: dict[str, str
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        return end.code or 0
+    return 0
+
+
+def leave(code: int) -> NoReturn:
+    """End as Python does, libraries' own ends among it, but do not take modules apart: half of a short node's time."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ctypes.PyDLL(None).exit(code)
 
 
 def serve() -> None:
@@ -156,6 +184,7 @@ def serve() -> None:
     Copies that still run when nobody is there any more to start others are killed.
     """
     running: set[int] = set()
+    known: set[str] = set()
 
     def reap(*_: object) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -168,9 +197,12 @@ def serve() -> None:
 
     signal.signal(signal.SIGCHLD, reap)
     for line in sys.stdin:
+        told = json.loads(line)
         pid = os.fork()
         if not pid:
-            return copy(*json.loads(line))
+            code = copy(*told)
+            (leave if told[0] in known else sys.exit)(code)
+        known.add(told[0])
         running.add(pid)
         os.write(1, f"{pid}\n".encode())
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -183,6 +215,4 @@ def serve() -> None:
 if __name__ == "__main__":
     sys.argv, sys.path[0] = ["-m"], os.getcwd()  # as for ``python -m``, of which imports take note
     preload()
-    threads = Path("/proc/self/task")
-    assert not threads.exists() or len(list(threads.iterdir())) == 1, "copies would lack the other threads"
     serve()
