@@ -14,7 +14,7 @@ if __name__ == "__main__":
         from lie_dynamics_ros.demo import NEEDED
 
         sys.exit(main(NEEDED))
-    from lie_dynamics_ros.lie_dynamics.constraints.kernels.on_demand import compile_on_demand
+    from lie_dynamics_ros.lie_dynamics.engine.compile import compile_on_demand
 
     status = main()  # which imports all modules with kernels
     compile_on_demand()

@@ -24,7 +24,7 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS, assemblies_from_starts
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms.base import file_name
-from lie_dynamics_ros.lie_dynamics.travel import AXES, displaced
+from lie_dynamics_ros.lie_dynamics.stewart.geometry.workspace import AXES, displaced
 
 URI = "package://lie_dynamics_ros/mechanisms"
 SHIPPED = Path(lie_dynamics_ros.__file__).parent / "mechanisms"

@@ -13,7 +13,7 @@ from ..lie._arrays import number_of
 from ..model.arguments import validate_model
 from ..model.configuration import shaped
 from ..model.model import Model
-from ..travel import AXES, FURTHEST, REACH, SINGULARITY, TravelLeft, displaced
+from ..stewart.geometry.workspace import AXES, FURTHEST, REACH, SINGULARITY, TravelLeft, displaced
 from .constraint_set import ConstraintSet
 from .idle import HELD, single_names
 from .inputs import require_constraints

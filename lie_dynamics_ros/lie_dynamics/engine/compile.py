@@ -22,6 +22,8 @@ from .helpers import pasted as pasted
 
 #: All kernels declared so far, in order, for compilation ahead of time.
 KERNELS: list[Any] = []
+#: What makes each of those that are compiled when they are called first, not with all others: few processes need them.
+_ON_DEMAND: list[Callable[[], Any]] = []
 
 
 def straight(function: F) -> F:
@@ -90,6 +92,36 @@ def kernel(
         return made
 
     return decorate
+
+
+def made_on_demand(make: Callable[[], Any]) -> Callable[[], Any]:
+    """Let a function that makes an entry point do so once, at its first call or with all others of its kind."""
+    once = functools.cache(make)
+    _ON_DEMAND.append(once)
+    return once
+
+
+def on_demand(signature: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an entry point as `kernel` does, at its first call."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        made = made_on_demand(lambda: kernel(signature, **options)(function))
+
+        @functools.wraps(function)
+        def call(*args: Any) -> Any:
+            return made()(*args)
+
+        return call
+
+    return decorate
+
+
+def compile_on_demand() -> int:
+    """Compile all such kernels into the disk cache, where numba is in use; return how many there are."""
+    made = [make() for make in _ON_DEMAND]
+    for entry in made:
+        getattr(entry, "compile_all", lambda: None)()
+    return len(made)
 
 
 def raise_if_rejected(status: int) -> int:

@@ -15,6 +15,9 @@ from .lanes import LANES, fetch_ahead
 
 #: How many tiles ahead memory is asked for.
 _AHEAD = 4
+#: How many numbers of a state are written at once, and the vectors that these take.
+_RUN = 512
+WINDOW = _RUN + 4 * LANES
 
 
 def tile_width(batch):
@@ -216,12 +219,26 @@ def drain():
     """Wait until all results have left the processor."""
 
 
+def store_past(tile, first, count, start, target, at, offset, window):
+    """Do what `store_line` does, past the caches, by a window of `WINDOW` vectors.
+
+    `offset` is the `line_offset` of the batch. In plain Python the two are the same.
+    """
+    return store_line(tile, first, count, start, target, at)
+
+
+def copy_past(window, begin, count, flat, shift):
+    """Copy numbers of a window to a flat array, `shift` further on, whose cache lines begin with vectors of it."""
+    numbers = window.reshape(-1)
+    flat[begin + shift : begin + shift + count] = numbers[begin : begin + count]
+
+
 if COMPILED:
     from llvmlite import ir
     from numba import types
     from numba.extending import intrinsic
 
-    from .simd import LANES_T
+    from .simd import LANES_T, load
 
     @intrinsic
     def stream(typing_context, flat, first, vector):
@@ -254,3 +271,34 @@ if COMPILED:
             return builder.urem(address, ir.Constant(ir.IntType(64), LANES))
 
         return types.intp(numbers), codegen
+
+    @outline
+    def copy_past(window, begin, count, flat, shift):  # noqa: D103
+        numbers, end = window.reshape(window.size), begin + count
+        line, last = min((begin + LANES - 1) // LANES * LANES, end), end // LANES * LANES
+        for j in range(begin, line):  # others share these cache lines
+            flat[j + shift] = numbers[j]
+        for j in range(line, last, LANES):
+            stream(flat, j + shift, load(window, j // LANES))
+        for j in range(max(line, last), end):
+            flat[j + shift] = numbers[j]
+
+    @outline
+    def store_past(tile, first, count, start, target, at, offset, window):  # noqa: D103
+        size = target.shape[1]
+        if start + LANES > target.shape[0]:
+            return store_line(tile, first, count, start, target, at)
+        flat, numbers = target.reshape(target.size), window.reshape(window.size)
+        stride = _RUN + 2 * LANES + size % LANES  # keeps places in cache lines
+        total = splat(0.0)
+        for part in range(0, count, _RUN):
+            n, here = min(_RUN, count - part), start * size + at + part
+            lead = (here + offset) % LANES
+            for k in range(0, n - LANES + 1, LANES):
+                total = total + store_block(tile, first + part + k, numbers, lead + k, stride)
+            k = n - n % LANES
+            if k < n:
+                total = total + store_part(tile, first + part + k, numbers, lead + k, stride, n - k)
+            for lane in range(LANES):
+                copy_past(window, lead + lane * stride, n, flat, here - lead + lane * (size - stride))
+        return lane_sum(total) == 0.0

@@ -5,7 +5,6 @@ from ..errors import StewartError as StewartError
 from ..errors import StewartWarning as StewartWarning
 from ..errors import TrackingError as TrackingError
 from ..tracking import TrackingStatus as TrackingStatus
-from ..travel import TravelLeft as TravelLeft
 from .assembly.modes import AssemblyModes as AssemblyModes
 from .assembly.modes import assembly_modes as assembly_modes
 from .calibration.fit import CalibrationResult as CalibrationResult
@@ -44,6 +43,7 @@ from .geometry.statics import leg_forces_for_wrench as leg_forces_for_wrench
 from .geometry.statics import stiffness as stiffness
 from .geometry.statics import weight_wrench as weight_wrench
 from .geometry.statics import wrench_of_leg_forces as wrench_of_leg_forces
+from .geometry.workspace import TravelLeft as TravelLeft
 from .geometry.workspace import WorkspaceSlice as WorkspaceSlice
 from .geometry.workspace import travel_left as travel_left
 from .geometry.workspace import workspace_slice as workspace_slice

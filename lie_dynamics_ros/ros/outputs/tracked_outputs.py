@@ -19,9 +19,8 @@ from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.constraints.travel import Ways
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart import TravelLeft
-from ...lie_dynamics.stewart.geometry.workspace import travel_left
+from ...lie_dynamics.stewart.geometry.workspace import AXES, travel_left
 from ...lie_dynamics.tracking import Tracked, TrackingStatus
-from ...lie_dynamics.travel import AXES
 from ..wire import qos
 from ..wire.messages import fill_pose, fill_transform, fill_twist, nanoseconds
 from ..wire.serialized import SerializedForm

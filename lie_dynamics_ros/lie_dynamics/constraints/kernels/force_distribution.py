@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engine.compile import inline, outline, pasted
+from ...engine.compile import inline, on_demand, outline, pasted
 from ...engine.lanes import LANES, get2, lift, put2, workspace
 from ...model.layout import OK
 from .constrained_dynamics import HEADER
 from .loops import COUNT, LOOP_SIZE, START
-from .on_demand import on_demand
 
 
 @outline

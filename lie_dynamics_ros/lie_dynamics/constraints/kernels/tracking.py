@@ -6,7 +6,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...dynamics.kernels.common.joints import constants3, constants9, move
-from ...engine.compile import kernel, outline
+from ...engine.compile import kernel, made_on_demand, outline
 from ...engine.lanes import LANES, get, get2, lift, put, put2, put3
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from ...tracking import AMBIGUOUS, NOT_FINITE, OUT_OF_REACH, SINGULAR, TOO_FAR, TRACKED
@@ -36,7 +36,6 @@ from .loops import (
     unit_wrench,
     walk_still,
 )
-from .on_demand import made_on_demand
 
 # Errors and Jacobian of loops at one configuration: what `loop_rows` finds, without rates.
 

@@ -26,8 +26,8 @@ from ...model import joint_types as jt
 from ...model.model import Model, ModelBuilder
 from ...shown import pictures, shown
 from ...stewart import StewartPlatform, StewartWarning, assembly_modes
+from ...stewart.geometry.workspace import TravelLeft
 from ...texts import LARGEST
-from ...travel import TravelLeft
 from ..assembly import assemble
 from ..constraint_set import ConstraintSet
 from ..quantities import constraint_quantities

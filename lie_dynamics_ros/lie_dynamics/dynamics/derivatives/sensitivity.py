@@ -27,7 +27,7 @@ from ...model.structure import Joint
 from ...shown import shared_options
 from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
 from ..inputs import Algorithm, _shaped_wrench
-from ..kernels.derivatives import seeds
+from ..kernels.derivatives import sensitivity as seeds
 from ..kernels.derivatives.sensitivity import sensitivity_batch
 from ..losses import friction_columns, joint_terms_rate, joint_terms_slope, rotor_acceleration
 from .inverse_derivatives import rate_derivatives, subspace_derivatives
@@ -36,7 +36,7 @@ from .parameters import Change, Parameter
 if TYPE_CHECKING:
     from typing import Unpack
 
-# From parameters to seeds: the table that the kernel of sensitivities reads (`kernels.derivatives.seeds`).
+# From parameters to seeds: the table that the kernel of sensitivities reads.
 
 
 def _joint(model: Model, where: Any) -> Joint:
@@ -142,7 +142,7 @@ class Seeding:
         elif what in ("armature", "damping", "friction"):
             self.direct.append((number, what, _coordinate(self.model, change), change.data))
         elif what == "gravity":
-            self._put(seeds.GRAVITY, 0, change.data)
+            self._put(seeds.GRAVITY_CHANGE, 0, change.data)
         elif what in ("inertia", "wrench"):
             self._body(change)
         elif what in ("axis", "pitch"):

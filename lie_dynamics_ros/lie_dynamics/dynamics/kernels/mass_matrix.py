@@ -29,10 +29,7 @@ from .common.world import (
     V,
     composite_inertias,
     inertia_times,
-    own_inertias,
-    poses_and_screws,
-    screw_rates,
-    velocities,
+    moving_rows,
 )
 
 
@@ -50,9 +47,7 @@ def mass_matrix_core(rows, q, out, work):
     clear(out)
     if n == 0:
         return
-    poses_and_screws(rows, q, work)
-    own_inertias(rows, work)
-    composite_inertias(rows, work)
+    composite_inertias(rows, q, work)
     for i in range(1, n + 1):
         m, f = inertia_times(work, i, get3(work, i, J), get3(work, i, J + 3))
         k = i
@@ -100,10 +95,7 @@ def coriolis_core(rows, q, qd, given, out, work):
     clear(out)
     if n == 0:
         return
-    poses_and_screws(rows, q, work)
-    velocities(rows, qd, work)
-    screw_rates(rows, q, work)
-    own_inertias(rows, work)
+    moving_rows(rows, q, qd, work)
     rate_terms(rows, given[0], work)
     for i in range(n, 0, -1):
         # When row i is reached, all its descendants have been added to its inertia, D and l.

@@ -227,9 +227,7 @@ def centroidal_matrix_core(rows, q, out, work):
     n = int(rows[0, N_V])
     if n == 0:
         return
-    poses_and_screws(rows, q, work)
-    own_inertias(rows, work)
-    composite_inertias(rows, work)
+    composite_inertias(rows, q, work)
     mass, moment = get2(work, 1, MASS_C), get3(work, 1, MOMENT_C)
     if rows[0, N_TREES] > 1.0:
         mass, moment = sums_of_trees(rows, q, work)

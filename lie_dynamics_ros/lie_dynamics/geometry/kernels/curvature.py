@@ -37,8 +37,6 @@ from ...dynamics.kernels.common.world import (
     J,
     composite_inertias,
     inertia_times,
-    own_inertias,
-    poses_and_screws,
 )
 from ...dynamics.kernels.derivatives.inverse_derivatives import SECOND_SIZE, is_users, seen_from_world
 from ...dynamics.kernels.mass_matrix import clear
@@ -139,9 +137,7 @@ def christoffel_core(rows, q, out, work):
     clear(out)
     if n == 0:
         return
-    poses_and_screws(rows, q, work)
-    own_inertias(rows, work)
-    composite_inertias(rows, work)
+    composite_inertias(rows, q, work)
     for c in range(1, n + 1):
         cw, cv = get3(work, c, J), get3(work, c, J + 3)
         pm, pf = inertia_times(work, c, cw, cv)
@@ -354,9 +350,7 @@ def curvature(rows, q, out):
     for state in range(q.shape[0]):
         if not check_quaternions(rows, q[state]):
             return BAD_QUATERNION
-        poses_and_screws(rows, q[state], work)
-        own_inertias(rows, work)
-        composite_inertias(rows, work)
+        composite_inertias(rows, q[state], work)
         _fill_screws(rows, work, first, weighted)
         count = _fill_pairs(rows, q[state], work, first, pair, outer, second, second_weighted)
         bad = _cholesky(rows, first, weighted, pair, factor)

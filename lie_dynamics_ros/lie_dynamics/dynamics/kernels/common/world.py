@@ -173,8 +173,10 @@ def inertia_at(r, p, mass, h, s):
 
 
 @inline
-def composite_inertias(rows, work):
-    """Add each row's inertia to its parent's, leaves first."""
+def composite_inertias(rows, q, work):
+    """Fill poses, screws and inertias, each row's with those of all rows beyond."""
+    poses_and_screws(rows, q, work)
+    own_inertias(rows, work)
     for i in range(int(rows[0, N_V]), 0, -1):
         parent = int(rows[i, PARENT])
         if parent > 0:
@@ -217,3 +219,12 @@ def screw_rates(rows, q, work):
             rw, rv = add(rw, sw), add(rv, add(rotate(r, sv), cross(p, sw)))
         put3(work, i, RATE, rw)
         put3(work, i, RATE + 3, rv)
+
+
+@inline
+def moving_rows(rows, q, qd, work):
+    """Fill poses, screws, their rates, velocities and own inertias."""
+    poses_and_screws(rows, q, work)
+    velocities(rows, qd, work)
+    screw_rates(rows, q, work)
+    own_inertias(rows, work)

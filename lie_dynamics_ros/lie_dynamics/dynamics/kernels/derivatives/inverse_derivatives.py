@@ -88,10 +88,8 @@ from ..common.world import (
     R,
     V,
     inertia_times,
-    own_inertias,
+    moving_rows,
     poses_and_screws,
-    screw_rates,
-    velocities,
 )
 from ..inverse_dynamics import external_wrench
 from ..mass_matrix import clear, rate_terms
@@ -166,10 +164,7 @@ SECOND_SIZE = 6
 @outline
 def kinematics(rows, q, qd, work):
     """Fill screws, their rates, own inertias, D and l."""
-    poses_and_screws(rows, q, work)
-    velocities(rows, qd, work)
-    screw_rates(rows, q, work)
-    own_inertias(rows, work)
+    moving_rows(rows, q, qd, work)
     rate_terms(rows, False, work)
 
 

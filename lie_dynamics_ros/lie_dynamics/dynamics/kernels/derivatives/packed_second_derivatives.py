@@ -22,8 +22,7 @@ import numpy as np
 
 from ....engine.compile import kernel, outline, straight
 from ....engine.lanes import get, get3, get6, get9, put, put3, put6, put9, vector_space, workspace
-from ....engine.past_caches import WINDOW, store_past
-from ....engine.tiles import drain, line_offset, load_tile, store_line, tile_width
+from ....engine.tiles import WINDOW, drain, line_offset, load_tile, store_line, store_past, tile_width
 from ....model.layout import BAD_QUATERNION, LAST, N_V, NOT_FINITE, OK, PARENT
 from ..common.spatial import (
     add,

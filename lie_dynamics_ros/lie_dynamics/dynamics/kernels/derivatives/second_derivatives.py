@@ -70,10 +70,7 @@ from ..common.world import (
     R,
     V,
     inertia_times,
-    own_inertias,
-    poses_and_screws,
-    screw_rates,
-    velocities,
+    moving_rows,
 )
 from ..inverse_dynamics import external_wrench
 from ..mass_matrix import clear, rate_terms
@@ -120,10 +117,7 @@ def inertia_of(work, i, x):
 def rows_alone(rows, q, qd, qdd, f_ext, work):
     """Fill motion and wrenches, own inertias, and what each row alone brings along."""
     n = int(rows[0, N_V])
-    poses_and_screws(rows, q, work)
-    velocities(rows, qd, work)
-    screw_rates(rows, q, work)
-    own_inertias(rows, work)
+    moving_rows(rows, q, qd, work)
     rate_terms(rows, False, work)
     clear_twist(work, 0, A)
     for k in range(3):

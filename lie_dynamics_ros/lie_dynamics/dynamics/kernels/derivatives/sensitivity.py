@@ -61,14 +61,44 @@ from ..common.world import (
     V,
     inertia_times,
     moved,
-    own_inertias,
-    poses_and_screws,
+    moving_rows,
     reference_point,
-    screw_rates,
-    velocities,
 )
 from ..inverse_dynamics import external_wrench
-from . import seeds
+
+# The table of seeds: what a parameter changes in a tree to first order, one entry for each change. The kernel adds the
+# entries up on its way through the tree; those of a parameter are sorted by row.
+
+# Columns of an entry.
+ROW = 0  # row where it acts: on that row and all beyond it
+WHAT = 1
+SOURCE = 2  # row whose screw J is meant
+BASE = 3  # row of what the change leaves at rest: the parent of the joint
+TOP = 4  # row in whose kernel frame data are given, and with which the screw turns: that of the joint's body
+OFFSET = 5  # where the data begin in the values of each state, -1 for those that follow here
+DATA = 6  # ten columns
+SIZE = 16
+
+# What changes.
+Q = 0.0  # a coordinate along `integrate`, by data[0]
+QD = 1.0
+QDD = 2.0
+JOINT_TWIST = 3.0  # T_{lambda, row}, by a twist of the joint at its zero, in the kernel frame as it is there
+BODY_TWIST = 4.0  # T_{lambda, row}, by T^-1 dT in the kernel frame of TOP
+AFTER_TWIST = 5.0  # the frame of ROW after its own step, by a twist in its kernel frame
+PITCH = 6.0  # translation for each unit of the coordinate, by data[0]
+SUBSPACE = 7.0  # S, by a twist in the kernel frame of TOP
+SUBSPACE_RATE = 8.0  # dS/dt, likewise
+INERTIA = 9.0  # mass, first moment, xx, xy, xz, yy, yz, zz in the kernel frame of ROW
+BODY_WRENCH = 10.0  # external wrench in the kernel frame of ROW
+WORLD_WRENCH = 11.0  # external wrench in the world frame, about its origin
+ALIGNED_WRENCH = 12.0  # external wrench in the world's axes, about the origin of the body
+GRAVITY_CHANGE = 13.0  # at row 0
+
+# How external wrenches follow a body that is displaced.
+HELD_BY_BODY = 0  # same components in the body frame
+HELD_BY_WORLD = 1  # same components in the world frame, about its origin
+HELD_ALIGNED = 2  # same force and moment in the world's axes, at the body's origin
 
 # Columns of the workspace beyond those of `world` that are needed: acceleration with gravity, a body's own wrench and
 # that of all beyond it, its external wrench; then what belongs to one parameter: E, u, a and the change of the wrench.
@@ -80,10 +110,7 @@ COLUMNS = 88
 def motion(rows, q, qd, qdd, f_ext, work):
     """Fill poses, screws, velocities, accelerations and own wrenches of all rows, seen from the inertial frame."""
     n = int(rows[0, N_V])
-    poses_and_screws(rows, q, work)
-    own_inertias(rows, work)
-    velocities(rows, qd, work)
-    screw_rates(rows, q, work)
+    moving_rows(rows, q, qd, work)
     clear_twist(work, 0, A)
     for k in range(3):
         put2(work, 0, A + 3 + k, -rows[0, GRAVITY + k])
@@ -119,10 +146,10 @@ def sum_wrenches(rows, work):
 @inline
 def datum(table, entry, values, k, like):
     """Return number `k` of an entry, from the table or from the values of the state."""
-    offset = int(table[entry, seeds.OFFSET])
+    offset = int(table[entry, OFFSET])
     if offset >= 0:
         return get(values, offset + k)
-    return lift(table[entry, seeds.DATA + k], like)
+    return lift(table[entry, DATA + k], like)
 
 
 @inline
@@ -165,15 +192,15 @@ def change_screw(given, work, i, x, base, top, out, at):
 def apply_seed(rows, table, e, given, work, out, at):
     """Add what entry `e` changes at its row; `at` is where the row's result is."""
     q, qd, _, values = given
-    what, i = table[e, seeds.WHAT], int(table[e, seeds.ROW])
-    source, base, top = int(table[e, seeds.SOURCE]), int(table[e, seeds.BASE]), int(table[e, seeds.TOP])
+    what, i = table[e, WHAT], int(table[e, ROW])
+    source, base, top = int(table[e, SOURCE]), int(table[e, BASE]), int(table[e, TOP])
     like = get2(work, 0, R)
     s = datum(table, e, values, 0, like)
-    if what <= seeds.QDD:
+    if what <= QDD:
         x = times(s, get_twist(work, source, J))
-        if what == seeds.Q:
+        if what == Q:
             displace(work, i, x, base)
-        elif what == seeds.QD:
+        elif what == QD:
             move(work, i, x, base, top)
             if is_custom(rows, source):
                 y = custom_rate(rows, source, q)
@@ -182,12 +209,12 @@ def apply_seed(rows, table, e, given, work, out, at):
             add_twist(work, i, B, x)
             put(out, at, get(out, at) + rows[i, ARMATURE] * s)
         return
-    if what == seeds.GRAVITY:
+    if what == GRAVITY_CHANGE:
         g = triple(table, e, values, 0, like)
         put3(work, 0, B + 3, sub(get3(work, 0, B + 3), g))
         return
     r, p = get9(work, top, R), get3(work, top, P)
-    if what == seeds.PITCH:
+    if what == PITCH:
         z = (s * r[2], s * r[5], s * r[8])
         zero = lift(0.0, like)
         x = ((zero, zero, zero), z)
@@ -195,25 +222,25 @@ def apply_seed(rows, table, e, given, work, out, at):
         change_screw(given, work, i, x, base, top, out, at)
         return
     x = triple(table, e, values, 0, like), triple(table, e, values, 3, like)
-    if what <= seeds.SUBSPACE_RATE:
-        if what == seeds.JOINT_TWIST:
+    if what <= SUBSPACE_RATE:
+        if what == JOINT_TWIST:
             r = get9(work, source, R)
             if i > int(rows[i, REFERENCE]):
                 p = add(get3(work, source, P), rotate(r, constants3(rows, i, ORIGIN)))
             else:
                 p = scale(-1.0, rotate(r, moved(rows, i, q)))
             r = matmul(r, constants9(rows, i, PLACEMENT))
-        elif what == seeds.AFTER_TWIST and i < int(rows[i, REFERENCE]):
+        elif what == AFTER_TWIST and i < int(rows[i, REFERENCE]):
             p = scale(-1.0, rotate(r, moved(rows, i + 1, q)))
         x = outward(r, p, x)
-        if what <= seeds.AFTER_TWIST:
+        if what <= AFTER_TWIST:
             displace(work, i, x, base)
-        elif what == seeds.SUBSPACE:
+        elif what == SUBSPACE:
             change_screw(given, work, i, x, base, top, out, at)
         else:
             add_twist(work, i, B, times(get(qd, i - 1), x))
         return
-    if what == seeds.INERTIA:
+    if what == INERTIA:
         h = x[0][1], x[0][2], x[1][0]
         y = triple(table, e, values, 6, like)
         c = x[1][1], x[1][2], y[0], y[1], y[2], datum(table, e, values, 9, like)
@@ -222,9 +249,9 @@ def apply_seed(rows, table, e, given, work, out, at):
         f = plus(on_wrench(v, momentum(s, h, c, v[0], v[1])), momentum(s, h, c, a[0], a[1]))
         add_twist(work, i, _G, wrench_out(r, p, f[0], f[1]))
         return
-    if what == seeds.BODY_WRENCH:
+    if what == BODY_WRENCH:
         x = wrench_out(r, p, x[0], x[1])
-    elif what == seeds.WORLD_WRENCH:
+    elif what == WORLD_WRENCH:
         x = add(x[0], cross(x[1], reference_point(rows, i, q)[0])), x[1]
     else:
         x = add(x[0], cross(p, x[1])), x[1]
@@ -239,10 +266,10 @@ def wrench_change(i, hold, work):
     f = plus(on_wrench(e, get_twist(work, i, F)), inertia_times(work, i, a[0], a[1]))
     f = plus(f, on_wrench(u, inertia_times(work, i, v[0], v[1])))
     f = plus(f, on_wrench(v, inertia_times(work, i, u[0], u[1])))
-    if hold != seeds.HELD_BY_BODY:
+    if hold != HELD_BY_BODY:
         x = get_twist(work, i, _X)
         f = plus(f, on_wrench(e, x))
-        if hold == seeds.HELD_ALIGNED:
+        if hold == HELD_ALIGNED:
             p = get3(work, i, P)
             f = sub(f[0], cross(add(e[1], cross(e[0], p)), x[1])), f[1]
     add_twist(work, i, _G, f)
@@ -260,26 +287,26 @@ def spread_changes(rows, table, entries, given, work, state, out, shift):
     state[0] = 0
     for c in range(E, _G):
         put2(work, 0, c, 0.0)
-    while e < end and table[e, seeds.ROW] == 0.0:
+    while e < end and table[e, ROW] == 0.0:
         apply_seed(rows, table, e, given, work, out, 0)
         state[0] = 1
         e += 1
     for i in range(1, int(rows[0, N_V]) + 1):
         parent = int(rows[i, PARENT])
         put(out, shift + i, 0.0)
-        seeded = e < end and table[e, seeds.ROW] == i
+        seeded = e < end and table[e, ROW] == i
         state[i] = 1 if seeded or state[parent] == 1 else 0
         if state[i] == 0:
             continue
         clear_twist(work, i, _G)
         for c in range(E, _G):
             put2(work, i, c, get2(work, parent, c) if state[parent] == 1 else lift(0.0, get2(work, i, R)))
-        while e < end and table[e, seeds.ROW] == i and table[e, seeds.WHAT] != seeds.AFTER_TWIST:
+        while e < end and table[e, ROW] == i and table[e, WHAT] != AFTER_TWIST:
             apply_seed(rows, table, e, given, work, out, shift + i)
             e += 1
         turned = power(bracket(get_twist(work, i, E), get_twist(work, i, J)), get_twist(work, i, _FC))
         put(out, shift + i, get(out, shift + i) + turned)
-        while e < end and table[e, seeds.ROW] == i:
+        while e < end and table[e, ROW] == i:
             apply_seed(rows, table, e, given, work, out, shift + i)
             e += 1
         if rows[i, BODY] >= 0.0:

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from ....engine.compile import kernel, outline, straight
 from ....engine.lanes import LANES, at, column_space, entry, get, lift, place, place_vector_from, put, workspace
-from ....engine.past_caches import copy_past
-from ....engine.tiles import drain, line_offset
+from ....engine.tiles import copy_past, drain, line_offset
 from ....model.layout import FIRST, N_V, OK, PARENT
 from ..common.spatial import bracket, get_twist, on_wrench, plus, times
 from ..common.world import INERTIA_COLUMNS, J, inertia_times, own_inertias, poses_and_screws
