@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.compare import relative
+from support.compare import central, relative
 
 from lie_dynamics_ros.lie_dynamics import (
     Model,
@@ -71,14 +71,6 @@ def force_of_particle(q, qd, qdd):
     tau = np.zeros(MODEL.nv)
     tau[3:6] = A * R.T @ (R @ qdd[3:6] + rate_of_R @ qd[3:6])
     return tau
-
-
-def central(function, size, h=1e-3):
-    def column(k):
-        e = np.eye(size)[k] * h
-        return (8 * (function(e) - function(-e)) - (function(2 * e) - function(-2 * e))) / (12 * h)
-
-    return np.stack([column(k) for k in range(size)], axis=-1)
 
 
 def test_inverse_dynamics_are_those_of_particles_on_the_axes_of_the_world(state):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp, trapezoid
 from support.compare import relative
-from support.sample_trees import around, to_model
+from support.sample_trees import around, rods_in_a_row, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
     DescriptionError,
@@ -27,16 +27,6 @@ from lie_dynamics_ros.lie_dynamics.geometry import curvature_map
 from lie_dynamics_ros.lie_dynamics.geometry.geodesics import path_energy
 from lie_dynamics_ros.lie_dynamics.geometry.plots import plot_curvature_map, plot_geodesics, save_figure
 from lie_dynamics_ros.lie_dynamics.reference.ploen import parameters
-
-
-def planar_arm(links):
-    rod, place = SpatialInertia(1.0, [0.5, 0.0, 0.0], np.diag([0.0, 1.0, 1.0]) / 12.0), np.eye(4)
-    builder, parent = ModelBuilder(), None
-    for k in range(links):
-        builder.add(f"link {k}", parent, joint_types.revolute(), place, rod)
-        parent, place = f"link {k}", np.eye(4)
-        place[0, 3] = 1.0
-    return builder.build()
 
 
 def pendulum(mass=1.7, length=0.6):
@@ -95,7 +85,7 @@ def test_straight_lines(rng):
 @pytest.mark.parametrize("links", [2, 3])
 def test_motion_without_forces(links):
     """The same motion by integrating the equations of motion from the start."""
-    model = planar_arm(links)
+    model = rods_in_a_row(links)
     path = geodesic(model, np.linspace(0.0, 0.5, links), np.linspace(2.0, -1.0, links), duration=1.5)
     free = model.with_gravity([0.0, 0.0, 0.0])
 
@@ -112,7 +102,7 @@ def test_motion_without_forces(links):
 
 
 def test_least_energy_among_neighbours(rng):
-    model = planar_arm(2)
+    model = rods_in_a_row(2)
     path = geodesic(model, [0.0, 0.6], [1.8, 0.9])
     assert path.is_minimal
     t = np.linspace(0.0, 1.0, 4001)
@@ -143,7 +133,7 @@ def test_past_a_conjugate_point_a_neighbour_needs_less():
 
 def test_jacobi_fields():
     """The spread of geodesics by Jacobi's equation against the flow, differentiated by differences."""
-    model, h = planar_arm(3), 1e-5
+    model, h = rods_in_a_row(3), 1e-5
     free = model.with_gravity([0.0, 0.0, 0.0])
     path = geodesic(model, [0.0, 0.4, -0.3], [1.5, 0.8, 0.9])
 
@@ -164,7 +154,7 @@ def test_jacobi_fields():
 
 def test_long_way():
     """A goal far away, and the same from a guess."""
-    model = planar_arm(3)
+    model = rods_in_a_row(3)
     path = geodesic(model, [0.0, 0.0, 0.0], [3.0, 2.0, -2.5])
     assert path.energy_error < 1e-8
     same = geodesic(model, path.q[0], path.q[-1], guess=path.at(np.linspace(0, 1, 60))[0], descent=False)
@@ -172,7 +162,7 @@ def test_long_way():
 
 
 def test_gradient_of_the_energy(rng):
-    model, path, h = planar_arm(3), rng.normal(size=(6, 3)), 1e-6
+    model, path, h = rods_in_a_row(3), rng.normal(size=(6, 3)), 1e-6
     energy, gradient = path_energy(model, path)
     step = rng.normal(size=(6, 3))
     slope = (path_energy(model, path + h * step)[0] - path_energy(model, path - h * step)[0]) / (2 * h)
@@ -182,7 +172,7 @@ def test_gradient_of_the_energy(rng):
 
 def test_descent_finds_less():
     """From the straight line Newton's method meets a geodesic past its conjugate point; downhill lies another one."""
-    model, ends = planar_arm(3), ([0.0, -0.6, 1.2], [2.2, 1.2, -0.8])
+    model, ends = rods_in_a_row(3), ([0.0, -0.6, 1.2], [2.2, 1.2, -0.8])
     down, stuck = geodesic(model, *ends), geodesic(model, *ends, descent=False)
     assert down.is_minimal
     assert not stuck.is_minimal
@@ -190,13 +180,13 @@ def test_descent_finds_less():
 
 
 def test_no_motion():
-    path = geodesic(planar_arm(2), [0.3, 0.4], [0.3, 0.4])
+    path = geodesic(rods_in_a_row(2), [0.3, 0.4], [0.3, 0.4])
     assert path.energy == pytest.approx(0.0, abs=1e-20)
     assert np.abs(path.q - [0.3, 0.4]).max() < 1e-12
 
 
 def test_errors(rng):
-    model = planar_arm(2)
+    model = rods_in_a_row(2)
     with pytest.raises(InputError, match="start"):
         geodesic(model, [0.0], [1.0, 1.0])
     with pytest.raises(InputError, match="duration"):
@@ -213,7 +203,7 @@ def test_errors(rng):
 
 
 def test_pictures(tmp_path):
-    model = planar_arm(3)
+    model = rods_in_a_row(3)
     grid = np.linspace(0.1, 3.0, 5)
     data = curvature_map(model, "link 2", (1, grid), (2, grid[:4]), [0.5, 0.0, 0.0])
     assert data.curvature.shape == (5, 4)

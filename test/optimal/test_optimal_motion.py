@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 from support.compare import relative
+from support.sample_trees import rods_in_a_row
 
 import lie_dynamics_ros
 from benchmarks.library.optimal_motions import judged, pair
@@ -166,16 +167,10 @@ def test_advice_of_a_longer_duration_is_right():
 
 
 def planar(links):
-    """Rods of 1 m and 1 kg that hang in a row."""
-    rod, place = SpatialInertia(1.0, [0.5, 0.0, 0.0], np.diag([0.0, 1.0, 1.0]) / 12.0), np.eye(4)
-    builder, parent = ModelBuilder(), None
-    for k in range(links):
-        builder.add(f"link {k}", parent, joint_types.revolute(), place, rod)
-        parent, place = f"link {k}", np.eye(4)
-        place[0, 3] = 1.0
+    """Rods that hang in a row."""
     start, goal = np.zeros(links), np.full(links, 0.4)
     start[0] = -np.pi / 2
-    return builder.build().with_gravity([0.0, -9.81, 0.0]), start, goal
+    return rods_in_a_row(links, [0.0, -9.81, 0.0]), start, goal
 
 
 @pytest.mark.parametrize("links", [3, 4])

@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_bvp
 from scipy.optimize import brentq
 from support.compare import relative
+from support.sample_trees import rods_in_a_row
 
 from lie_dynamics_ros.lie_dynamics import (
     DescriptionError,
@@ -21,7 +22,7 @@ from lie_dynamics_ros.lie_dynamics.optimal import OptimalMotionError
 
 POINT = SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
 BALL = SpatialInertia(2.0, np.zeros(3), 0.3 * np.eye(3))
-REST = (0.0, 0.0, 0.0)
+REST, DOWN = (0.0, 0.0, 0.0), (0.0, -9.81, 0.0)
 
 
 def cart(**limits):
@@ -35,16 +36,6 @@ def pendulum(damping=0.0):
     joint = joint_types.revolute([1, 0, 0])
     model = ModelBuilder().add("bob", joint=joint, inertia=bob, damping=damping).build()
     return model.with_joint_terms(damping=damping > 0.0)
-
-
-def planar_arm(links, gravity=(0.0, -9.81, 0.0)):
-    rod, place = SpatialInertia(1.0, [0.5, 0.0, 0.0], np.diag([0.0, 1.0, 1.0]) / 12.0), np.eye(4)
-    builder, parent = ModelBuilder(), None
-    for k in range(links):
-        builder.add(f"link {k}", parent, joint_types.revolute(), place, rod)
-        parent, place = f"link {k}", np.eye(4)
-        place[0, 3] = 1.0
-    return builder.build().with_gravity(gravity)
 
 
 # -- closed forms -----------------------------------------------------------------------------------------------------
@@ -240,7 +231,7 @@ def pontryagin(_, y):
 def test_two_links_obey_pontryagin():
     """Another method altogether: the boundary-value problem of states and costates, with dynamics by hand."""
     a, b, T = np.array([-np.pi / 2, 0.3]), np.array([0.2, 0.8]), 0.8
-    path = torque_optimal_motion(planar_arm(2), a, b, T)
+    path = torque_optimal_motion(rods_in_a_row(2, DOWN), a, b, T)
     t = np.linspace(0.0, T, 41)
     s = t / T
     guess = np.zeros((8, 41))
@@ -259,7 +250,7 @@ def test_two_links_obey_pontryagin():
 
 
 def test_more_modes_take_no_more_and_the_refinement_foretells_it():
-    model = planar_arm(2)
+    model = rods_in_a_row(2, DOWN)
     paths = [torque_optimal_motion(model, [-np.pi / 2, 0.0], [0.5, 0.4], 1.0, max_modes=k) for k in (2, 4, 8, 64)]
     costs = [p.cost for p in paths]
     assert costs == sorted(costs, reverse=True)
@@ -281,7 +272,7 @@ def test_guesses_lead_to_different_motions():
 
 
 def test_weights_move_the_load():
-    model = planar_arm(2, REST)
+    model = rods_in_a_row(2, REST)
     ends = [0.0, 0.3], [1.0, 1.0]
     even, spared = (torque_optimal_motion(model, *ends, 1.0, weights=w) for w in ([1.0, 1.0], [1.0, 50.0]))
     load = [[np.mean(p.tau[:, k] ** 2) for k in (0, 1)] for p in (even, spared)]

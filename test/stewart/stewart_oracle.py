@@ -36,6 +36,23 @@ def random_pose(rng, reach=0.15, angle=0.6, height=0.5):
     return T
 
 
+def built(rng, drawn, count, reach=0.12, angle=0.5):
+    """A platform a few millimetres off its drawing: points, offsets, poses of it, and readings of its six encoders."""
+    base, top = (x + rng.normal(scale=2e-3, size=(6, 3)) for x in (drawn.base_points, drawn.platform_points))
+    offsets = rng.normal(scale=1e-3, size=6)
+    poses = np.stack([random_pose(rng, reach, angle) for _ in range(count)])
+    return base, top, offsets, poses, np.stack([lengths(base, top, T[:3, :3], T[:3, 3]) for T in poses]) - offsets
+
+
+def turned(poses, noise):
+    """Poses with small rotations about the platform's axes and shifts along the base's."""
+    moved = poses.copy()
+    for T, n in zip(moved, noise, strict=True):
+        T[:3, :3] = T[:3, :3] @ rotation(n[:3])
+        T[:3, 3] += n[3:]
+    return moved
+
+
 def lengths(base, platform, R, p):
     legs = platform @ R.T + p - base
     return np.sqrt((legs * legs).sum(axis=1))

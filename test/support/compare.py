@@ -39,3 +39,13 @@ def assert_same_but_for_round_off(actual: str, expected: str) -> None:
     assert NUMBER.sub("#", actual) == NUMBER.sub("#", expected)
     numbers = ([float(x) for x in NUMBER.findall(text)] for text in (actual, expected))
     assert next(numbers) == pytest.approx(next(numbers), rel=1e-12, abs=1e-12)
+
+
+def central(function, n, h=1e-3):
+    """Derivatives of a function of a vector of n numbers, at zero, of order four; along the last axis."""
+
+    def column(k):
+        e = np.eye(n)[k] * h
+        return (8 * (function(e) - function(-e)) - (function(2 * e) - function(-2 * e))) / (12 * h)
+
+    return np.stack([column(k) for k in range(n)], axis=-1)

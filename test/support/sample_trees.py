@@ -247,6 +247,17 @@ def to_model(tree):
     return builder.build("sample")
 
 
+def rods_in_a_row(links, gravity=(0.0, 0.0, -9.81)):
+    """A Model of rods of 1 m and 1 kg, each on the end of the one before, about z."""
+    rod, place = SpatialInertia(1.0, [0.5, 0.0, 0.0], np.diag([0.0, 1.0, 1.0]) / 12.0), np.eye(4)
+    builder, parent = ModelBuilder(gravity), None
+    for k in range(links):
+        builder.add(f"link {k}", parent, joint_types.revolute(), place, rod)
+        parent, place = f"link {k}", np.eye(4)
+        place[0, 3] = 1.0
+    return builder.build()
+
+
 def chain(rng, kinds):
     """A chain of bodies on joints of the given kinds."""
     bodies, parent = [], None

@@ -2,20 +2,12 @@
 
 import numpy as np
 import pytest
-from support.compare import relative
+from support.compare import central, relative
 from support.pin_oracle import SWAP, robot
 from support.robots import TALOS, UR5
 from support.worlds import ROBOTS, elsewhere, here
 
 from lie_dynamics_ros import lie_dynamics as ld
-
-
-def central(function, n, h=1e-3):
-    def column(k):
-        e = np.eye(n)[k] * h
-        return (8 * (function(e) - function(-e)) - (function(2 * e) - function(-2 * e))) / (12 * h)
-
-    return np.stack([column(k) for k in range(n)], axis=-1)
 
 
 def rate_of_momentum(model, q, qd, qdd, h=1e-3):

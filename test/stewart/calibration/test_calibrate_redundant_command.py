@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from stewart_oracle import random_pose, turned
 from support.bag_files import Bag
 from test_calibrate_stewart_command import DRAWN, HOME, LEGS, record
-from test_redundant_legs import FURTHER, drawn_points, gaps, random_pose, turned
+from test_redundant_legs import FURTHER, drawn_points, gaps
 
 from lie_dynamics_ros.identify.calibrate_command import _numbers, main
 from lie_dynamics_ros.identify.stations import Sources, read_stations

@@ -6,9 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import yaml
-from stewart_oracle import lengths, random_pose
+from stewart_oracle import built, lengths, random_pose, turned
 from support.bag_files import Bag
-from test_stewart_calibration import turned
 
 from lie_dynamics_ros.identify.bag import BagError
 from lie_dynamics_ros.identify.calibrate_command import main
@@ -34,11 +33,7 @@ RATE, STAND, MOVE = 20, 26, 6  # states a second, of a stand and of a motion
 def measurements(seed, count=24):
     """Base and platform points as built, offsets, poses, what a tracker sees, and encoders' readings."""
     rng = np.random.default_rng(seed)
-    base = DRAWN.base_points + rng.normal(scale=2e-3, size=(6, 3))
-    top = DRAWN.platform_points + rng.normal(scale=2e-3, size=(6, 3))
-    offsets = rng.normal(scale=1e-3, size=6)
-    poses = np.stack([random_pose(rng, 0.12, 0.5) for _ in range(count)])
-    readings = np.stack([lengths(base, top, T[:3, :3], T[:3, 3]) for T in poses]) - offsets
+    base, top, offsets, poses, readings = built(rng, DRAWN, count)
     tracker, target = random_pose(rng, 2.0, 1.2), random_pose(rng, 0.1, 1.0, 0.1)
     seen = turned(tracker @ poses @ np.linalg.inv(target), rng.normal(size=(count, 6)) * np.repeat((5e-5, 2e-5), 3))
     return base, top, offsets, poses, seen, readings + rng.normal(scale=1e-5, size=readings.shape)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares, minimize
 from scipy.spatial.transform import Rotation
-from stewart_oracle import random_pose
+from stewart_oracle import random_pose, turned
 from test_calibrate_stewart_command import LEGS, record
-from test_stewart_calibration import turned
 
 from lie_dynamics_ros.identify.calibrate_command import main
 from lie_dynamics_ros.lie_dynamics.stewart import (

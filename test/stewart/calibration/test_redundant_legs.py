@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from stewart_oracle import lengths, random_pose, rotation
+from stewart_oracle import lengths, random_pose, rotation, turned
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -53,14 +53,6 @@ def found_points(result):
 def gaps(points):
     """Distances of joints of each side, which no choice of frame changes."""
     return np.concatenate([np.linalg.norm(x[:, None] - x[None], axis=2)[np.triu_indices(len(x), 1)] for x in points])
-
-
-def turned(poses, noise):
-    moved = poses.copy()
-    for T, n in zip(moved, noise, strict=True):
-        T[:3, :3] = T[:3, :3] @ rotation(n[:3])
-        T[:3, 3] += n[3:]
-    return moved
 
 
 def test_the_oracle_has_the_library_s_legs():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from stewart_oracle import lengths, random_pose, rotation
+from stewart_oracle import built, random_pose, rotation, turned
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -20,21 +20,7 @@ NOMINAL = reference_platform(leg_limits=(0.2, 0.9))
 def machine(seed, count=40, reach=0.12, angle=0.5):
     """A platform a few millimetres off its drawing, poses of it, and the readings of its six encoders."""
     rng = np.random.default_rng(seed)
-    base = NOMINAL.base_points + rng.normal(scale=2e-3, size=(6, 3))
-    top = NOMINAL.platform_points + rng.normal(scale=2e-3, size=(6, 3))
-    offsets = rng.normal(scale=1e-3, size=6)
-    poses = np.stack([random_pose(rng, reach, angle) for _ in range(count)])
-    readings = np.stack([lengths(base, top, T[:3, :3], T[:3, 3]) for T in poses]) - offsets
-    return rng, base, top, offsets, poses, readings
-
-
-def turned(poses, noise):
-    """Poses with small rotations about the platform's axes and shifts along the base's."""
-    moved = poses.copy()
-    for T, n in zip(moved, noise, strict=True):
-        T[:3, :3] = T[:3, :3] @ rotation(n[:3])
-        T[:3, 3] += n[3:]
-    return moved
+    return rng, *built(rng, NOMINAL, count, reach, angle)
 
 
 @pytest.mark.parametrize("seed", range(3))

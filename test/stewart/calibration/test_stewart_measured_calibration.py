@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from stewart_oracle import lengths, random_pose
-from test_stewart_calibration import turned
+from stewart_oracle import built, lengths, random_pose, turned
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -32,11 +31,7 @@ SIGMA = np.repeat((5e-5, 2e-5), 3)
 
 def measured_machine(rng, measured, noise=1.0, count=30):
     """Points and offsets as built, poses seen in some frame, readings; garbage where nothing is measured."""
-    base = DRAWN.base_points + rng.normal(scale=2e-3, size=(6, 3))
-    top = DRAWN.platform_points + rng.normal(scale=2e-3, size=(6, 3))
-    offsets = rng.normal(scale=1e-3, size=6)
-    poses = np.stack([random_pose(rng, 0.12, 0.5) for _ in range(count)])
-    readings = np.stack([lengths(base, top, T[:3, :3], T[:3, 3]) for T in poses]) - offsets
+    base, top, offsets, poses, readings = built(rng, DRAWN, count)
     seen = random_pose(rng, 2.0, 1.2) @ poses @ np.linalg.inv(random_pose(rng, 0.1, 1.0, 0.1))
     seen = turned(seen, noise * SIGMA * rng.normal(size=(count, 6)))
     if measured == "position":
