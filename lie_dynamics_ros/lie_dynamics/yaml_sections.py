@@ -171,14 +171,12 @@ class _Composer:
 _KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "a boolean", type(None): "nothing"}
 
 
-def read_section(
-    source: str | PathLike[str], keys: tuple[str, ...], make_error: MakeError, max_size: int = MAX_SIZE
-) -> Section:
+def read_section(source: str | PathLike[str], keys: tuple[str, ...], make_error: MakeError) -> Section:
     """Return the mapping that YAML text, or the YAML file with that path, holds.
 
     Parameters
     ----------
-    source, make_error, max_size
+    source, make_error
         See `load_yaml`.
     keys : tuple of str
         Keys that are known at the top.
@@ -188,7 +186,7 @@ def read_section(
     LieDynamicsError
         As `load_yaml`; besides for anything but a mapping, and for other keys.
     """
-    content, where = load_yaml(source, make_error, max_size)
+    content, where = load_yaml(source, make_error)
     if not isinstance(content, dict):
         raise make_error(f"{where} holds {_kind(content)} at the top, expected the keys {', '.join(keys)}")
     if where != TEXT and content and not any(key in keys for key in content):

@@ -21,6 +21,7 @@ from ..dynamics.inverse_dynamics import mass_matrix
 from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..errors import InputError, SingularityError
 from ..model.model import Model
+from ..texts import listed
 from .constraint_set import Constraint, ConstraintSet
 from .kinds import Coupling, Loop
 from .quantities import constraint_bias, constraint_error, constraint_jacobian
@@ -253,12 +254,9 @@ def _held(model: Model, q: Array, name: str, axis: Array, title: str) -> Constra
     return Loop("perpendicular", joint.parent_body, joint.body, title, axis=turned, second_axis=across)
 
 
-def listed_joints(freedoms: Sequence[IdleFreedom], most: int = 6) -> str:
+def listed_joints(freedoms: Sequence[IdleFreedom]) -> str:
     """Return the joints that freedoms move, for messages."""
-    names = list(dict.fromkeys(name for one in freedoms for name in one.joints))
-    return ", ".join(repr(name) for name in names[:most]) + (
-        f" and {len(names) - most} more" if len(names) > most else ""
-    )
+    return listed(dict.fromkeys(name for one in freedoms for name in one.joints), 6)
 
 
 def idle_motion(model: Model, constraints: ConstraintSet, q: Array, A: Array, mask: Mask, left: Array) -> Array | None:

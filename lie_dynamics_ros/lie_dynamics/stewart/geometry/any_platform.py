@@ -44,26 +44,24 @@ def sliding_points_of(platform: Platform, name: str = "platform") -> StewartPlat
     return points_of(platform)
 
 
-def require_any(value: object, name: str = "platform") -> None:
+def require_any(value: object) -> None:
     """Raise StewartError unless a value is a platform on legs of any kind."""
     if not isinstance(value, Platform):
-        raise StewartError(
-            f"{name}: a StewartPlatform is expected, or one on legs of another kind, got {quoted(value)}", name=name
-        )
+        kinds = "a StewartPlatform is expected, or one on legs of another kind"
+        raise StewartError(f"platform: {kinds}, got {quoted(value)}", name="platform")
 
 
-def require_legs(value: object, name: str = "platform") -> None:
+def require_legs(value: object) -> None:
     """Raise StewartError unless a value is a platform on point joints, its legs sliding or rotary."""
     if isinstance(value, OffsetPlatform):
         raise StewartError(
-            f"{name}: a StewartPlatform is expected, or a RotaryPlatform, got an OffsetPlatform: what is proven here "
+            "platform: a StewartPlatform is expected, or a RotaryPlatform, got an OffsetPlatform: what is proven here "
             "takes legs from point to point; see poses_near, mechanism('6-UCU', geometry=...) with its "
-            "assembly_modes and a ClosedLoopTracker, and the node stewart_pose", name=name,
+            "assembly_modes and a ClosedLoopTracker, and the node stewart_pose", name="platform",
         )  # fmt: skip
     if not isinstance(value, PointJointed):
-        raise StewartError(
-            f"{name}: a StewartPlatform is expected, or a RotaryPlatform, got {quoted(value)}", name=name
-        )
+        expected = "a StewartPlatform is expected, or a RotaryPlatform"
+        raise StewartError(f"platform: {expected}, got {quoted(value)}", name="platform")
 
 
 def reference_platform(leg_limits: ArrayLike | None = None) -> StewartPlatform:
