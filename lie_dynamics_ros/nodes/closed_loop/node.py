@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -273,10 +273,7 @@ def residuals(core: ClosedLoopCore, answer: LoopAnswer) -> dict[str, str]:
     return found
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(ClosedLoopNode, args)
-
+main = partial(run, ClosedLoopNode)
 
 if __name__ == "__main__":
     sys.exit(main())

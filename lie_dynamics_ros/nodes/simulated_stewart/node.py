@@ -6,16 +6,16 @@ See doc/nodes/simulated_stewart.md for topics and parameters.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import Imu, JointState
-from std_srvs.srv import Trigger
 
-from ...core.errors import ConfigurationError, MessageError
+from ...core.errors import ConfigurationError, MessageError, RequestError
 from ...core.joint_mapping import JointMapping
 from ...core.parameters import parameter
 from ...core.platform import LEGS
@@ -127,7 +127,7 @@ class SimulatedStewart(ManagedNode):
         self._imus = Output(self, Imu, "imu")
         self.listen(PoseStamped, "~/desired_pose", self._on_desired)
         self.listen(JointState, "~/leg_commands", self._on_commands, qos.STREAM_INPUT)
-        self.create_service(Trigger, "~/reset", self._reset)
+        self.serve_trigger("~/reset", self._reset)
 
     def settings_changed(self, names: set[str]) -> None:
         """Apply what may change while it moves."""
@@ -223,19 +223,17 @@ class SimulatedStewart(ManagedNode):
             self._refused = ""
             self._motion.command(lengths, rates)
 
-    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _reset(self) -> str:
+        """Go home, or on as before a pose was desired."""
         if self._motion is None:
-            response.success, response.message = False, "the node is not configured"
-            return response
+            raise RequestError("the node is not configured")
         self._refused = ""
         if isinstance(self._motion, LegActuators):
             platform = self._setup.platform
             self._motion = LegActuators(platform, platform.home_pose, ActuatorOptions.from_values(self.settings))
-            response.success, response.message = True, "the platform is in its home pose"
-            return response
+            return "the platform is in its home pose"
         self._motion.go_to(None)
-        response.success, response.message = True, "the platform moves on its own"
-        return response
+        return "the platform moves on its own"
 
     def describe(self, report: Report, period: float) -> None:
         """Fill in a diagnostic report over the last ``period`` seconds."""
@@ -255,10 +253,7 @@ class SimulatedStewart(ManagedNode):
             report.add(diagnostics.WARN, f"slower than requested: {rate:.0f} of {wanted:.0f} states per second")
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(SimulatedStewart, args)
-
+main = partial(run, SimulatedStewart)
 
 if __name__ == "__main__":
     sys.exit(main())

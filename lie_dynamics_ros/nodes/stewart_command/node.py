@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -373,10 +374,7 @@ class StewartCommandNode(ManagedNode):
             report.add(diagnostics.WARN, f"slower than requested: {rate:.0f} of {wanted:.0f} set points per second")
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(StewartCommandNode, args)
-
+main = partial(run, StewartCommandNode)
 
 if __name__ == "__main__":
     sys.exit(main())

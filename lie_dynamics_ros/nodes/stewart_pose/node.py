@@ -6,8 +6,8 @@ See doc/nodes/stewart_pose.md for topics, services, parameters, frames and signs
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -320,10 +320,7 @@ def _next_start(core: PoseCore) -> str:
     return f"the next leg lengths are followed from the {core.begins.source}"
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(StewartPoseNode, args)
-
+main = partial(run, StewartPoseNode)
 
 if __name__ == "__main__":
     sys.exit(main())
