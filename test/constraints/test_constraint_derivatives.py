@@ -102,8 +102,15 @@ def floating(rng, custom=False):
     return branched(rng, kinds, [None, 0, 1, 0, 3, 4])
 
 
-@pytest.mark.parametrize("custom", [False, True])
-@pytest.mark.parametrize("stabilization", [None, Baumgarte(3.0, 0.7)])
+@pytest.mark.parametrize(
+    ("custom", "stabilization"),
+    [
+        (False, None),
+        (True, Baumgarte(3.0, 0.7)),
+        pytest.param(False, Baumgarte(3.0, 0.7), marks=pytest.mark.slow),
+        pytest.param(True, None, marks=pytest.mark.slow),
+    ],
+)
 def test_forward(custom, stabilization, rng):
     tree = floating(rng, custom)
     model = to_model(tree)

@@ -19,7 +19,10 @@ from lie_dynamics_ros.lie_dynamics.simulation.simulator import simulate_constrai
 
 @pytest.mark.parametrize(
     ("make", "wish", "step"),
-    [(four_bar, [1.0, 0.0, 0.0], 3e-3), (lambda: five_bar(cranks=(-1.7, -1.4)), [2.0, 0.0, 0.0, 0.0, 1.0], 2.5e-3)],
+    [
+        pytest.param(four_bar, [1.0, 0.0, 0.0], 3e-3, marks=pytest.mark.slow),
+        (lambda: five_bar(cranks=(-1.7, -1.4)), [2.0, 0.0, 0.0, 0.0, 1.0], 2.5e-3),
+    ],
     ids=["four-bar", "five-bar"],
 )
 def test_energy_over_ten_seconds(make, wish, step):

@@ -58,7 +58,7 @@ def test_all_examples_are_here():
 
 
 #: Those that take longest; what they call has tests of its own.
-LONG = ("from_bag", "torque_optimal_motion")
+LONG = ("from_bag", "optimal_motion", "torque_optimal_motion")
 
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in EXAMPLES])

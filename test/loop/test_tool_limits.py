@@ -140,7 +140,7 @@ def follow(loop, seconds, settle=0.5):
     return np.array(away)[round(settle / loop.period) :]
 
 
-@each_mode
+@pytest.mark.parametrize("mode", [TOOL_MODES[0], pytest.param(TOOL_MODES[1], marks=pytest.mark.slow)])
 def test_friction_is_compensated_along_the_desired_motion(mode):
     arm, dry, errors = arms.load("panda_arm"), np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0]), []
     for friction in (None, JointFriction(np.full(7, 0.5), dry)):
@@ -154,7 +154,7 @@ def test_friction_is_compensated_along_the_desired_motion(mode):
     assert errors[1] < 0.4 * errors[0]
 
 
-@each_mode
+@pytest.mark.parametrize("mode", [pytest.param(TOOL_MODES[0], marks=pytest.mark.slow), TOOL_MODES[1]])
 def test_what_is_desired_is_commanded_for_the_time_at_which_efforts_act(mode):
     """As in the joint modes: errors are less where the delay is known, here 0.3 mm at 250 Hz."""
     found = []

@@ -64,8 +64,14 @@ def test_the_spring_holds_a_load_as_stiff_as_is_told(name, axis):
     assert moved == pytest.approx(load / told, rel=0.03)
 
 
-@pytest.mark.parametrize("mode", TOOL_MODES)
-@pytest.mark.parametrize("name", ("ur5", "kinova", "panda_arm"))
+@pytest.mark.parametrize(
+    ("name", "mode"),  # in every run each arm and each mode
+    [
+        pytest.param(name, mode, marks=() if i % 2 == k else pytest.mark.slow)
+        for i, name in enumerate(("ur5", "kinova", "panda_arm"))
+        for k, mode in enumerate(TOOL_MODES)
+    ],
+)
 def test_a_load_off_the_last_axis_that_nobody_told_winds_nothing_up(name, mode):
     arm = arms.load(name)
     q, last = np.array(POSES[name]), arm.model.body_names[-1]

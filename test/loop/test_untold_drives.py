@@ -42,8 +42,8 @@ def test_rotors_that_nobody_told_are_found(mode):
     [
         ("tiago", "friction told 1.5 times"),  # light wrists
         ("xarm7", "payload 30 %, taken up at rest"),  # axes that line up
-        ("kinova", "rotors 0.1 % untold"),  # slow joints, on which PD is good
-        ("panda", "inertias +-20 %"),
+        pytest.param("kinova", "rotors 0.1 % untold", marks=pytest.mark.slow),  # slow joints, on which PD is good
+        pytest.param("panda", "inertias +-20 %", marks=pytest.mark.slow),
         ("ur5", "12 bits, positions alone, rotors 1 % untold"),
     ],
 )

@@ -111,7 +111,9 @@ def noisy(values, rng):
 KINDS = {"a tracker": 66, "a probe": 63, "a gauge": 40, "a bar": 57}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(x, marks=() if x in ("a tracker", "a gauge") else pytest.mark.slow) for x in KINDS]
+)
 def test_regions_hold_what_they_say(kind, rng):
     """Machines as the tolerances have them, noise as told: 95 % of parameters, and of whole machines, within 95 %."""
     inside, whole, cost = [], [], []

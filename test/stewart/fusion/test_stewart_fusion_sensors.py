@@ -63,7 +63,7 @@ def test_delays_of_legs_are_found():
     assert found[-1].inertial_delay == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("late", [3e-3, 0.05])
+@pytest.mark.parametrize("late", [pytest.param(3e-3, marks=pytest.mark.slow), 0.05])
 def test_the_covariance_is_honest_while_delays_scales_and_alignment_are_unknown(late):
     """At 250 Hz, all legs or one as late as may be expected: the whole motion, before they are known and after."""
     found = []
