@@ -59,7 +59,7 @@ class Told:
         return np.where(self.endless, wrap(q), q)
 
 
-def run(name, told, act, seconds=2.5, start=None, velocity=True, period=PERIOD, **parameters):
+def run(name, told, act, seconds=2.5, start=None, velocity=True, period=2 * PERIOD, **parameters):
     """Let the controller move MuJoCo's arm; return where that ends less where it began, and the outputs."""
     arm, controller = arms.load(name).simulated(), Controller(text_of(name), **parameters)
     begin = np.array(START[name] if start is None else start)
@@ -131,7 +131,7 @@ def test_a_trajectory_that_winds_is_followed_as_written(name, wraps):
     def act(controller, seen):
         controller.follow(t, seen + np.outer(way, turned(name, 1.0)), np.outer(rate, turned(name, 1.0)))
 
-    moved, outputs = run(name, Told(name, wraps), act, seconds + 0.5, period=0.004, error_limit=0.3)
+    moved, outputs = run(name, Told(name, wraps), act, seconds + 0.5, error_limit=0.3)
     assert outputs[-1][1].phase == "holding", outputs[-1][1].reason
     np.testing.assert_allclose(moved, turned(name, 4.5), rtol=0, atol=0.02)
 
