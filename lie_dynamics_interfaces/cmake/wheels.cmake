@@ -35,17 +35,14 @@ function(_drop_missing_include_directories)
 endfunction()
 cmake_language(DEFER CALL _drop_missing_include_directories)
 
-# The generated C++ reads thousands of lines of headers for each message: several messages are compiled at once. Not so
-# where messages of the package are made of others of it: rosidl specialises templates that were used before.
-option(COMPILE_TOGETHER "Compile several messages at once" ON)
+# The generated C++ reads thousands of lines of headers for each message: all messages are compiled at once. Those made
+# of others of the package have to be listed behind these, for rosidl specialises templates.
 function(_compile_together)
   get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
-    if(target MATCHES "__rosidl_typesupport_(c|cpp|fastrtps_c|fastrtps_cpp|introspection_cpp)$")
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    if(target MATCHES "__rosidl_(typesupport_(c|cpp|fastrtps_c|fastrtps_cpp|introspection_c|introspection_cpp)|generator_py)$")
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     endif()
   endforeach()
 endfunction()
-if(COMPILE_TOGETHER)
-  cmake_language(DEFER CALL _compile_together)
-endif()
+cmake_language(DEFER CALL _compile_together)
