@@ -1,6 +1,7 @@
 """Goals as the C library holds them, read as rclpy reads them; where that cannot be, rclpy does it."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 import action_interface
 from builtin_interfaces.msg import Duration
-from trajectory_msgs.msg import JointTrajectoryPoint
+from rclpy.type_support import check_for_type_support
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from unique_identifier_msgs.msg import UUID
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.ros.wire import goal_requests
@@ -17,11 +20,33 @@ from lie_dynamics_ros.ros.wire.goal_requests import POINT, Form, forget_points, 
 from lie_dynamics_ros.ros.wire.serialized import FIELDS, fields_of
 
 
-@pytest.fixture(scope="module")
-def form():
-    """The request of the action, its C functions found."""
-    from rclpy.type_support import check_for_type_support
+class Behind:
+    """The C functions of a trajectory, used as those of a request that has 16 bytes of an id before it."""
 
+    def __init__(self):
+        check_for_type_support(JointTrajectory)
+        self.form, self.given = Form(JointTrajectory), None
+
+    @staticmethod
+    def type():
+        goal = SimpleNamespace(trajectory=JointTrajectory(), goal_time_tolerance=Duration())
+        return SimpleNamespace(goal_id=UUID(), goal=goal)
+
+    def use(self, do, content):
+        self.given = content
+        return self.form.use(lambda message: do(message - 16), content.goal.trajectory)
+
+    def to_python(self, message):
+        goal = SimpleNamespace(**{**vars(self.given.goal), "trajectory": self.form.to_python(message + 16)})
+        return SimpleNamespace(goal_id=self.given.goal_id, goal=goal)
+
+
+@pytest.fixture(scope="module", params=["a trajectory", pytest.param("the action", marks=pytest.mark.slow)])
+def form(request):
+    """The request of the action, its C functions found; that takes a minute where control_msgs is not installed."""
+    if request.param == "a trajectory":
+        yield Behind()
+        return
     with pytest.MonkeyPatch.context() as patch:
         action_interface.provide(patch)
         from control_msgs.action import FollowJointTrajectory
