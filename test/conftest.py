@@ -6,6 +6,8 @@ With ``--require-all``, which continuous integration uses, a test that is skippe
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import gc
 import os
 import sys
@@ -56,8 +58,22 @@ def pytest_configure(config):
         config.args = folders[first:] + folders[:first]
 
 
+@contextlib.contextmanager
+def one_worker_at_a_time():
+    """What the first of them finds and keeps in files, the others read there."""
+    with Path(__file__).open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Take files that wait and files that compute in turn, so that the ones use the cores that the others leave."""
+    """Take files that wait and files that compute in turn, so that the ones use the cores that the others leave.
+
+    Before, hypothesis looks for numbers in the sources of the package, and keeps them.
+    """
+    with one_worker_at_a_time():
+        yield
 
     @cache
     def place(path):
