@@ -33,8 +33,14 @@ def test_the_core_knows_no_ros():
     assert not [name for name in found.stdout.split() if "rclpy" in name or name.endswith("_msgs")]
 
 
-@pytest.mark.parametrize("mode", CONTROL_MODES)
-@pytest.mark.parametrize(("rate", "delay"), [(250.0, 1), (1000.0, 0)])
+@pytest.mark.parametrize(
+    ("rate", "delay", "mode"),  # at 1 kHz, which takes four times as long, every other mode in every run
+    [
+        pytest.param(*loop, mode, marks=pytest.mark.slow if loop[1] == 0 and k % 2 else ())
+        for loop in ((250.0, 1), (1000.0, 0))
+        for k, mode in enumerate(CONTROL_MODES)
+    ],
+)
 def test_a_stop_brings_the_robot_to_rest_and_holds_it(mode, rate, delay):
     rng, limits = np.random.default_rng(len(mode)), panda().limits
     q = rng.uniform(0.8 * limits.lower, 0.8 * limits.upper)

@@ -291,9 +291,9 @@ def test_a_goal_waits_while_speed_is_scaled_down_and_the_pause_outlasts_changes(
 @pytest.mark.parametrize("end", ["cancel", "hold"])
 @pytest.mark.parametrize(("before", "wanted"), [(1.0, 0.0), (1.0, 0.01), (0.05, 1.0)])
 def test_what_ends_while_its_speed_changes_comes_to_rest_and_stays_there(loop, end, before, wanted):
-    goal = pursue(loop, moved([4.0], SWING))
+    goal = pursue(loop, moved([2.5], SWING))
     loop.core.scale_speed(before)
-    loop.run(2.0)
+    loop.run(1.25)
     loop.core.scale_speed(wanted)
     loop.run(0.15)
     count = len(loop.answers)
