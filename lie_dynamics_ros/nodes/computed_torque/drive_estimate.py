@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from ...lie_dynamics.control.robots import Robot, inverse_dynamics, mass_matrix
 
 RATE = 80.0
 """Rate of the filter of all terms, by which accelerations are found in velocities [1/s]."""
+ROUGHEST = 2.5
+"""Largest product of its square and the steps of positions that velocities are found in [rad/s^2, m/s^2]."""
 NOISE, LEAST_NOISE = 5e-3, 2e-4
 """Effort that the model is off by for reasons that no term has, at first and at least, over the limit."""
 CALMING = 3.0
@@ -38,11 +41,13 @@ PRIOR = np.array([0.01, 0.015, 0.02, 0.1, 0.3])
 """Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit; and of the part by
 which bodies are heavier than modelled."""
 DRIFT = np.array([0.0002, 0.002, 0.002, 0.03, 0.05])
-"""Their usual change in a second."""
+"""Their usual change in a second; that of the offset is the most."""
 HIGHEST_DRIVE = np.array([0.03, 0.1, 0.1, 0.5, 1.0])
 """Their largest values."""
 LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5, -0.5])
 """Their least values, where no friction is known."""
+STEADIEST = 0.01
+"""Least part of its usual change that the offset is taken to have."""
 IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3, 1.0])
 """Parts of them that are not compensated: with the exact model less than this is found."""
 SURE = 1.0
@@ -68,14 +73,19 @@ class DriveState:
         acceleration may explain that was not known at the begin; filtered once; and twice, the first as acceleration.
     spread : ndarray, shape (n,)
         Square of the effort that the model misses by, over the limits.
+    wander : ndarray, shape (n,)
+        By what part of `DRIFT` the offset changes, as misses show.
     sure : ndarray, shape (n,)
         Inertias that are accepted, over the effort limits.
     push : ndarray, shape (n,)
         What sets joints going that do not follow, over the effort limits.
     found : ndarray of bool, shape (n,)
         Joints whose model was found to be wrong.
+    amiss : ndarray of bool, shape (n,)
+        Those of them whose model surely misses more than `IGNORED`.
     used : ndarray, shape (n,)
-        What part of the estimate is used: 0 while the model explains the efforts, else it rises to 1.
+        What part of the estimate is used: 0 while the model explains the efforts, else it rises to 1; in all joints
+        once one of them is amiss.
     begun : bool
         Whether the filters hold anything.
     """
@@ -85,9 +95,11 @@ class DriveState:
     covariance: Array = field(init=False)
     filtered: Array = field(init=False)
     spread: Array = field(init=False)
+    wander: Array = field(init=False)
     sure: Array = field(init=False)
     push: Array = field(init=False)
     found: Mask = field(init=False)
+    amiss: Mask = field(init=False)
     used: Array = field(init=False)
     begun: bool = False
 
@@ -96,9 +108,11 @@ class DriveState:
         self.covariance = np.broadcast_to(np.diag(PRIOR**2), (self.size, 5, 5)).copy()
         self.filtered = np.zeros((2, 5, self.size))
         self.spread = np.full(self.size, NOISE**2)
+        self.wander = np.ones(self.size)
         self.sure = np.zeros(self.size)
         self.push = np.zeros(self.size)
         self.found = np.zeros(self.size, dtype=bool)
+        self.amiss = np.zeros(self.size, dtype=bool)
         self.used = np.zeros(self.size)
 
 
@@ -129,7 +143,9 @@ class DriveEstimate:
         self.scale = scale
         self._lowest = np.where(told & (IGNORED > 0.0), -HIGHEST_DRIVE, LOWEST_DRIVE)
         self._bounds = np.stack([PRIOR, DRIFT, HIGHEST_DRIVE, self._lowest, IGNORED], axis=1)
-        self._numbers = np.array([RATE, LEAST_NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, CALMING, 0.0])
+        self._numbers = np.array([
+            RATE, LEAST_NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, CALMING, STEADIEST, 0.0
+        ])  # fmt: skip
         self._pushing = np.array([BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, 0.0])
         self._work = np.empty((3, 5))
         self.reset()
@@ -153,13 +169,16 @@ class DriveEstimate:
         other._taken = s.used[:, None] * np.sign(s.value) * np.maximum(np.abs(s.value) - IGNORED, 0.0)
         return other
 
-    def update(self, model: Robot, q: Array, qd: Array, desired: Array, effort: Array | None, period: float) -> None:
+    def update(
+        self, model: Robot, q: Array, qd: Array, desired: Array, effort: Array | None, period: float, step: float = 0.0
+    ) -> None:
         """Learn from a state (n,), (n,) and the mean effort (n,) that acted since the last.
 
         That is with wrenches and without known friction.
 
         Dry friction is looked for in the direction of the desired velocities (n,), as joints that stick have none, or
-        of the measured ones where those are larger: what breaks loose is fully braked at once.
+        of the measured ones where those are larger: what breaks loose is fully braked at once. Where velocities are
+        found in positions, with a ``step`` [rad, m], filters are slower: noise in accelerations hides rotors.
         """
         s = self.state
         if effort is None or period <= 0.0:
@@ -171,11 +190,12 @@ class DriveEstimate:
             s.filtered[0] = [qd, beyond, direction, qd, beyond]
             s.filtered[1] = [0.0 * qd, beyond, direction, qd, beyond]
             s.begun = True
+        self._numbers[k.RATE] = min(RATE, math.sqrt(ROUGHEST / step)) if step > 0.0 else RATE
         self._numbers[k.PERIOD], rotors, felt = period, np.empty(len(q)), np.empty(len(q))
         given = _numbers(qd, beyond, desired)
         status = k.learn(
-            s.value, s.covariance, s.filtered, s.spread, s.used, s.found, self._bounds, self._numbers, *given,
-            self.scale, mass_matrix(model, q), self._work, s.sure, self._taken, rotors, felt,
+            s.value, s.covariance, s.filtered, s.spread, s.wander, s.used, s.found, s.amiss, self._bounds,
+            self._numbers, *given, self.scale, mass_matrix(model, q), self._work, s.sure, self._taken, rotors, felt,
         )  # fmt: skip
         if status in (k.IDLE, k.FOUND):
             self.idle, self.rotors, self.felt = status == k.IDLE, rotors, felt

@@ -103,7 +103,8 @@ class AnswerReview:
             return
         acted = self.state.efforts.mean(before, answer.stamp, p.timing.lead - 5e8 * laws.gains.usual)
         known, q, qd = laws.known(answer.mode), answer.position, answer.velocity
-        p.drives.update(known, q, qd, answer.desired.velocity, acted, period)
+        step = float(p.stop.steps.found.max()) if p.timing.filter_time else 0.0
+        p.drives.update(known, q, qd, answer.desired.velocity, acted, period, step)
         if (p.drives.state.found != p.floored).any():
             p.suit_gains()
 

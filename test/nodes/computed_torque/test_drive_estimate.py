@@ -29,7 +29,7 @@ def textbook(model, told, runs):
     n, limit = model.nv, model.limits.effort
     least = np.where(told & (d.IGNORED > 0.0), -d.HIGHEST_DRIVE, d.LOWEST_DRIVE)
     x, P, first, second = np.zeros((n, 5)), np.array([np.diag(d.PRIOR**2)] * n), None, None
-    spread = np.full(n, d.NOISE**2)
+    spread, drift = np.full(n, d.NOISE**2), np.tile(d.DRIFT, (n, 1))
     for q, qd, effort, h in runs:
         beyond = (effort - inverse_dynamics(model, q, qd, 0.0 * q)) / limit
         seen = np.array([qd, beyond, np.tanh(qd / d.SMOOTH), qd, 0.0 * qd])
@@ -42,9 +42,11 @@ def textbook(model, told, runs):
         bodies = mass_matrix(model, q) @ second[0] / limit
         for i in range(n):
             for j in range(5):
-                P[i, j, j] = min(P[i, j, j] + h * d.DRIFT[j] ** 2, d.PRIOR[j] ** 2)
+                P[i, j, j] = min(P[i, j, j] + h * drift[i, j] ** 2, d.PRIOR[j] ** 2)
             H = np.array([second[0, i], second[2, i], second[3, i], 1.0, bodies[i]])
             miss = second[1, i] - bodies[i] - H @ x[i]
+            changes = np.clip(abs(miss) / h**0.5, d.STEADIEST * d.DRIFT[3], d.DRIFT[3])
+            drift[i, 3] = max(changes, changes + np.exp(-d.CALMING * h) * (drift[i, 3] - changes))
             more = max(miss**2 - H @ P[i] @ H, d.LEAST_NOISE**2)
             if more > 4.0 * spread[i]:
                 P[i, 3, 3] += min(more, d.PRIOR[3] ** 2 - P[i, 3, 3])
@@ -70,7 +72,8 @@ def test_it_is_a_kalman_filter_and_finds_the_drives(told, rng):
     np.testing.assert_allclose(estimate.state.value, x, rtol=0, atol=1e-12)
     np.testing.assert_allclose(estimate.state.covariance, P, rtol=0, atol=1e-13)
     assert np.abs(x[4, :4] - [0.01, 0.04, 0.02, -0.05]).max() < 0.01
-    assert estimate.state.found[4]
+    assert np.flatnonzero(estimate.state.found).tolist() == np.flatnonzero(estimate.state.amiss).tolist() == [4]
+    assert (estimate.state.used == 1.0).all()  # where one joint surely is not its model, no other one is taken for it
     assert 0.8 < estimate.rotors[4] / (0.01 * model.limits.effort[4]) < 1.1
 
 

@@ -16,9 +16,9 @@ USUAL, DRIFT, MOST, LEAST, IGNORED = range(5)
 #: Numbers: rate of the filter [1/s], least effort that the model is off by, over the limit, reflected inertia that has
 #: to be found, over the limit and over that of the bodies, rate at which it is taken into use [1/s], standard
 #: deviations which are not believed, speed at which dry friction is nearly whole, rate at which misses are forgotten
-#: [1/s], period [s].
-RATE, NOISE, NOTABLE, SHARE, ENGAGING, SURE, SMOOTH, CALMING, PERIOD = range(9)
-NUMBERS = 9
+#: [1/s], least part of its usual change that the offset has, period [s].
+RATE, NOISE, NOTABLE, SHARE, ENGAGING, SURE, SMOOTH, CALMING, STEADY, PERIOD = range(10)
+NUMBERS = 10
 #: Rows of the workspace: what multiplies the estimate, its covariance with that, and 1 for what stays.
 _H, _PH, _STAYS = range(3)
 #: Part of the inertia of bodies from which on a rotor counts in feedback; from twice that on it counts wholly.
@@ -35,9 +35,9 @@ IDLE, FOUND, NOT_FINITE = 0, 1, 2
 
 
 @kernel(
-    "(float64[:,::1], float64[:,:,::1], float64[:,:,::1], float64[::1], float64[::1], boolean[::1], float64[:,::1],"
-    " float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[:,::1],"
-    " float64[::1], float64[:,::1], float64[::1], float64[::1])",
+    "(float64[:,::1], float64[:,:,::1], float64[:,:,::1], float64[::1], float64[::1], float64[::1], boolean[::1],"
+    " boolean[::1], float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1],"
+    " float64[::1], float64[:,::1], float64[:,::1], float64[::1], float64[:,::1], float64[::1], float64[::1])",
     quick=True,
 )
 def learn(
@@ -45,8 +45,10 @@ def learn(
     covariance: Array,
     filtered: Array,
     spread: Array,
+    wander: Array,
     used: Array,
     found: Mask,
+    amiss: Mask,
     bounds: Array,
     numbers: Array,
     velocity: Array,
@@ -71,9 +73,13 @@ def learn(
         was not known at the begin; filtered once; and twice, the first as acceleration. Overwritten.
     spread : ndarray, shape (n,)
         Square of the effort that the model misses by, over the limit, beyond what the covariance says. Overwritten.
+    wander : ndarray, shape (n,)
+        By what part of its usual change the offset changes, as misses show. Overwritten.
     used, found : ndarray, shape (n,)
         What part is used, and whether the model was found to be wrong. Overwritten.
-    bounds, numbers : ndarray, shapes (5, 5) and (9,)
+    amiss : ndarray of bool, shape (n,)
+        Whether that was surely by more than what is not compensated. Overwritten.
+    bounds, numbers : ndarray, shapes (5, 5) and (10,)
     velocity, beyond, desired, scale : ndarray, shape (n,)
         Measured velocities [rad/s, m/s], efforts beyond the model without acceleration, over the limits, velocities
         that are desired, limits [N m, N].
@@ -92,6 +98,8 @@ def learn(
     if mass.shape[1] != n or beyond.shape[0] != n or desired.shape[0] != n or scale.shape[0] != n:
         return -1
     if used.shape[0] != n or found.shape[0] != n or spread.shape[0] != n or felt.shape[0] != n:
+        return -1
+    if wander.shape[0] != n or amiss.shape[0] != n:
         return -1
     if value.shape[1] != COLUMNS or covariance.shape[1] != COLUMNS or covariance.shape[2] != COLUMNS:
         return -1
@@ -115,7 +123,7 @@ def learn(
         filtered[0, 4, i] -= share * filtered[0, 4, i]
         for k in range(1, 5):
             filtered[1, k, i] += share * (filtered[0, k, i] - filtered[1, k, i])
-    status, shrink = IDLE, -math.expm1(-numbers[CALMING] * period)
+    status, wrong, shrink = IDLE, False, -math.expm1(-numbers[CALMING] * period)
     for i in range(n):
         bodies = 0.0
         for j in range(n):
@@ -126,7 +134,7 @@ def learn(
         doubt = filtered[1, 4, i]
         miss = filtered[1, 1, i] - bodies / scale[i]
         for k in range(COLUMNS):
-            usual, drift = bounds[k, USUAL], bounds[k, DRIFT]
+            usual, drift = bounds[k, USUAL], bounds[k, DRIFT] * (wander[i] if k == OFFSET else 1.0)
             covariance[i, k, k] = min(covariance[i, k, k] + drift * drift * period, usual * usual)
             miss -= work[_H, k] * value[i, k]
         expected = 0.0
@@ -136,6 +144,9 @@ def learn(
                 sum_ += covariance[i, k, j] * work[_H, j]
             work[_PH, k] = sum_
             expected += work[_H, k] * sum_
+        changes = abs(miss) / (bounds[OFFSET, DRIFT] * math.sqrt(max(period, 1e-9)))
+        changes = min(max(changes, numbers[STEADY]), 1.0)
+        wander[i] = max(wander[i] + shrink * (changes - wander[i]), changes)
         excess = max(miss * miss - expected, numbers[NOISE] * numbers[NOISE])
         if excess > SURPRISE * spread[i]:  # a load came or went: what else was learned may stay
             loads = min(excess, bounds[OFFSET, USUAL] * bounds[OFFSET, USUAL] - covariance[i, OFFSET, OFFSET])
@@ -161,9 +172,16 @@ def learn(
             found[i] = True
         if found[i]:
             status = FOUND
-        used[i] = min(1.0, used[i] + numbers[ENGAGING] * period) if found[i] else 0.0
+            for k in range(DRY, BODIES):
+                least = bounds[k, IGNORED] + numbers[SURE] * math.sqrt(max(covariance[i, k, k], 0.0))
+                amiss[i] = amiss[i] or abs(value[i, k]) > least
+            if amiss[i] or sure[i] > numbers[NOTABLE]:
+                amiss[i] = wrong = True
         # What idleness makes uncertain is still so.
         sure[i] = min(max(sure[i], value[i, ROTOR] - numbers[SURE] * deviation, 0.0), value[i, ROTOR])
+    for i in range(n):  # where one joint surely is not its model, none is
+        used[i] = min(1.0, used[i] + numbers[ENGAGING] * period) if found[i] or wrong else 0.0
+        deviation = math.sqrt(max(covariance[i, 0, 0], 0.0))
         rotors[i] = sure[i] * scale[i] * used[i]
         heavy = min(max(value[i, ROTOR] - 2.0 * deviation, 0.0), sure[i]) * scale[i] * used[i]
         felt[i] = heavy * min(max(heavy / (HALF * mass[i, i]) - 1.0, 0.0), 1.0)
