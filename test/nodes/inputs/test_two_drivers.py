@@ -49,14 +49,18 @@ def test_answers_each_state_of_a_driver_beside_one_whose_clock_is_ahead(bench, i
         if not case.single:
             case.check(bench.ask(lambda: case.state(bench), answers))
             continue
-        good = case.state(bench)
-        bench.states.publish(good)
-        for message in wrong()[:2]:
-            intruder.publish(message)
-        stamp = stamp_of(good)
-        answer = bench.wait(
-            lambda stamp=stamp: next((a for a in reversed(answers) if stamp_of(a) == stamp), None), "an answer"
-        )
+        stamps = set()
+
+        def publish(stamps: set[int] = stamps) -> None:
+            good = case.state(bench)
+            stamps.add(stamp_of(good))
+            for publisher, message in zip([bench.states, intruder, intruder], [good, *wrong()[:2]], strict=True):
+                publisher.publish(message)
+
+        def found(stamps: set[int] = stamps) -> object:
+            return next((a for a in reversed(answers) if stamp_of(a) in stamps), None)
+
+        answer = bench.send_until(publish, found, "an answer")
         case.check(answer)
 
     def named(status, _):
