@@ -13,6 +13,8 @@ CASES = [
     ("ur5", 2100010),
     pytest.param("tiago", 2100022, marks=pytest.mark.slow),
     ("tiago", 2120030),
+    ("ur3", 2120033),  # crept against dry friction of 2 %
+    ("xarm7", 2130003),  # bears a payload with all of a limit as it stops
 ]
 
 

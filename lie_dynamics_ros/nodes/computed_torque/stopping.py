@@ -40,7 +40,7 @@ RESTING = 0.05
 """And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
 REMEMBERED = 0.1
 """Over which time the efforts of feedback before a stop count, that it goes on with [s]."""
-LARGEST_OFFSET = 0.5
+LARGEST_OFFSET = 0.8
 """The largest of them, over the effort limit."""
 QUIET = 0.012
 """Largest swing of the damper's efforts by noise of sensors, over the effort limit."""
@@ -58,6 +58,13 @@ SLOWEST_FADING = 0.3
 """Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
 DRIVEN = 0.3
 """Speed, over the limit, from which on a joint that gets faster and faster is not taken to be heavier for that."""
+CREEPING, CREEP_FILTER = 0.04, 20.0
+"""Speed up to which joints creep on after the way to rest [rad/s, m/s], and rate of the low-pass that shows it [1/s].
+
+Efforts that stay drive them against friction, which bears far more feedback than the joint's inertia does.
+"""
+HEAVIEST_CREEPING, CREEP_FADED = 0.02, 0.7
+"""Inertia that they are taken to have at most, over the effort limit, and its `faded`."""
 GIVING_WAY = 0.3
 """Time for which a stop gives way to a contact before it holds the robot where it is then [s]."""
 
@@ -89,6 +96,8 @@ class StopState:
         Mass matrix at the last state that has one [kg m^2, kg].
     fast : ndarray, shape (n,)
         Largest speeds so far [rad/s, m/s].
+    crept : ndarray, shape (n,)
+        Errors of velocities behind a slower low-pass [rad/s, m/s].
     gained : ndarray, shape (n,), or None
         Acceleration by feedback before the stop, which `offset` still has a part of; None later [rad/s^2, m/s^2].
     errors : tuple of ndarray, or None
@@ -101,6 +110,7 @@ class StopState:
     offset: Array
     mass: Array
     fast: Array
+    crept: Array
     gained: Array | None = None
     errors: tuple[Array, Array] | None = None
     found: tuple[Array, Array] | None = None
@@ -186,6 +196,7 @@ class Stop:
         self._heaviest = HEAVIEST_UNTOLD * scale
         self._light = np.diag(1e-3 * scale)
         self.inertia, self.feeling = UntoldInertia(scale), FeltInertia(len(scale))
+        self.creeping = UntoldInertia(scale, HEAVIEST_CREEPING, CREEP_FADED)
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self.steps, self.late = PositionSteps(len(limit)), 0.0
@@ -224,13 +235,14 @@ class Stop:
         zero = self._zero
         self.inertia.reset()
         self.feeling.reset()
+        self.creeping.reset()
         offset, gained = zero, None
         if goes_on and not gives_way:
             offset, gained = self._borne[EXERTED].copy(), (self._borne[BEYOND] - self._borne[GAINED]) / REMEMBERED
         giving = GIVING_WAY if gives_way else 0.0
         self.noise.reset(self._smooth[MOVED].copy())
         off = self._smooth[OFF].copy()
-        self.state = StopState(off, off, offset, self._light, zero, gained, give_way=giving, gave_way=gives_way)
+        self.state = StopState(off, off, offset, self._light, zero, zero, gained, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -319,6 +331,14 @@ class Stop:
         noise = calm, swing / PEAK_TO_PEAK
         unknown = np.where(dynamics.limits.armature > 0.0, 0.0, most)  # rotors that are given are known
         heavier = np.maximum(grown, self.feeling.update(qd, lags, mass, unknown, period, late, noise, moving))
+        s.crept = s.crept - math.expm1(-CREEP_FILTER * period) * (rate - s.crept)
+        if not moving:
+            calm = 0.5 * CREEP_FILTER * step + np.sqrt(0.125 * CREEP_FILTER * period) * swing
+            creeps, late = free & (np.abs(s.crept) < CREEPING), late + 1.0 / CREEP_FILTER
+            fading = SLOWEST_FADING * gains.slow
+            heavier = np.maximum(
+                heavier, self.creeping.update(s.crept, creeps, known, most, period, late, calm, fading)
+            )
         s.passed = s.passed + share * (rate - s.passed)
         s.slow = s.slow + share * (s.passed - s.slow)
         if free and not gives_way:

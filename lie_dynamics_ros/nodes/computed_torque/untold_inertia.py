@@ -91,16 +91,20 @@ class UntoldInertia:
     ----------
     limit : ndarray, shape (n,)
         What is much for a joint, such as its effort limit [N m, N].
+    heaviest : float
+        The largest that may be found, over it [kg m^2 / (N m)].
+    faded : float
+        Part of what it is to have faded to, from which on an error stays; below 1 where noise moves it.
     """
 
-    def __init__(self, limit: Array) -> None:
-        self._limit = limit
+    def __init__(self, limit: Array, heaviest: float = HEAVIEST_UNTOLD, faded: float = 1.0) -> None:
+        self._heaviest, self._faded = heaviest * limit, faded
         self.reset()
 
     def reset(self) -> None:
         """Begin with what is known."""
-        zero = np.zeros(len(self._limit))
-        self.state = InertiaState(zero, HEAVIEST_UNTOLD * self._limit, zero, zero, zero, zero, zero, zero)
+        zero = np.zeros(len(self._heaviest))
+        self.state = InertiaState(zero, self._heaviest, zero, zero, zero, zero, zero, zero)
 
     def ease(self, shaking: Mask) -> None:
         """Take joints (n,), True for which oscillate, to be lighter from now on."""
@@ -155,9 +159,9 @@ class UntoldInertia:
         s.peak = np.where(turned, size, np.maximum(s.peak, size))
         s.sign = np.sign(error)
         expected = s.expected * math.exp(-fading * period)
-        stays = grows & (size > expected) & (s.held > slow) & (size > NO_ERROR + calm)
+        stays = grows & (size > self._faded * expected) & (s.held > slow) & (size > NO_ERROR + calm)
         s.expected = np.maximum(size, expected)
-        s.most = np.minimum(s.most * math.exp(EASED_RISE * period), HEAVIEST_UNTOLD * self._limit)
+        s.most = np.minimum(s.most * math.exp(EASED_RISE * period), self._heaviest)
         grown = np.maximum(s.value, FIRST_PART * known) * math.exp(INERTIA_GROWTH * period)
         s.value = np.where(stays, np.minimum(grown, np.minimum(s.most, most)), s.value)
         return s.value
