@@ -240,7 +240,7 @@ class ControlLoop:
             wanted = wanted - wrench
         if within(wanted, p.robot.largest) != 1:
             raise InputError(f"{wanted.tolist()}")
-        limited = p.efforts.update(stamp, wanted, lambda: p.gravity(q), period)
+        limited = p.efforts.update(stamp, wanted, lambda: p.gravity(q), lambda: laws.inertia(q), period)
         return self._answer(state, q, (desired, ahead), law, wrench, wanted, limited)
 
     def _stop(self, state: RobotState, period: float) -> ControllerAnswer:
@@ -258,7 +258,7 @@ class ControlLoop:
             law = laws.stopping(q, qd, stop)
             bias = inverse_dynamics(p.dynamics, stop.position, stop.velocity, zero) - wrench
             weight = p.gravity(stop.position) - wrench
-            limited = efforts.brake(stamp, law.effort - wrench, bias, weight, period)
+            limited = efforts.brake(stamp, law.effort - wrench, bias, weight, lambda: laws.inertia(q), period)
         except LieDynamicsError:
             wrench = zero
             try:
@@ -266,7 +266,7 @@ class ControlLoop:
             except LieDynamicsError as error:
                 raise MessageError("not finite", f"the state leads to efforts that are not finite: {error}") from error
             law = LawEffort(held, zero, zero, zero)
-            limited = efforts.brake(stamp, held, held, held, period)
+            limited = efforts.brake(stamp, held, held, held, lambda: np.diag(p.robot.scale), period)
         else:
             p.stop.feeling.note(limited.total - bias)
         if let_go is not None:

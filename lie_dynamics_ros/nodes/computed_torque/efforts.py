@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...lie_dynamics.arrays import Array
-from ...lie_dynamics.control import limit_effort
+from ...lie_dynamics.control import LimitedEffort, limit_effort
 from ...lie_dynamics.control.kernels.signals import within
 
+OVERPOWERED = 0.95
+"""Part of its limit from which on what comes first leaves a joint nothing to be scaled."""
 LEAST_BRAKING = 0.1
 """Part of the wanted braking below which it is scaled about gravity compensation."""
 
@@ -156,8 +158,13 @@ class EffortLimiter:
         """Forget the last efforts: the next ones are exerted as they are."""
         self.blend.state, self.free = BlendState(), True
 
-    def update(self, stamp: int, wanted: Array, base: Callable[[], Array], period: float) -> ExertedEffort:
-        """Return what to exert at a time [ns], ``period`` [s] after the last; `base` comes first when scaling."""
+    def update(
+        self, stamp: int, wanted: Array, base: Callable[[], Array], mass: Callable[[], Array], period: float
+    ) -> ExertedEffort:
+        """Return what to exert at a time [ns], ``period`` [s] after the last; `base` comes first when scaling.
+
+        `mass` returns the mass matrix, which is asked for where that leaves joints nothing else.
+        """
         s = self.blend.state
         if (
             s.pending is s.over is s.lag is self._rates is None  # nothing passes
@@ -165,19 +172,23 @@ class EffortLimiter:
         ):
             s.last, self.free = wanted, True
             return ExertedEffort(wanted, self._zero, 1.0)
-        total, scale = self._within(wanted, base)
-        return self._blended(stamp, total, scale, base, period)
+        total, scale = self._within(wanted, base, mass)
+        return self._blended(stamp, total, scale, lambda efforts: self._within(efforts, base, mass), period)
 
-    def brake(self, stamp: int, wanted: Array, bias: Array, gravity: Array, period: float) -> ExertedEffort:
+    def brake(
+        self, stamp: int, wanted: Array, bias: Array, gravity: Array, mass: Callable[[], Array], period: float
+    ) -> ExertedEffort:
         """Return what to exert in a stop: what exceeds `bias`, the efforts without acceleration, by one factor.
 
         So the deceleration keeps its direction. Where the limits hardly leave room beside the bias, as at high speed,
         the same is done about gravity compensation, from which the wanted damping takes energy out of the robot.
         """
-        total, scale = self._braked(wanted, bias, gravity)
-        return self._blended(stamp, total, scale, lambda: gravity, period)
+        total, scale = self._braked(wanted, bias, gravity, mass)
+        return self._blended(stamp, total, scale, lambda efforts: self._within(efforts, lambda: gravity, mass), period)
 
-    def _braked(self, wanted: Array, bias: Array, gravity: Array) -> tuple[Array, float]:
+    def _braked(
+        self, wanted: Array, bias: Array, gravity: Array, mass: Callable[[], Array]
+    ) -> tuple[Array, float]:
         if not self._saturate or within(wanted, self._limit) == 1:
             return wanted, 1.0
         self.saturated |= np.abs(wanted) > self._limit
@@ -185,23 +196,41 @@ class EffortLimiter:
             found = limit_effort(wanted, self._limit, "scale", bias)
             if found.scale >= LEAST_BRAKING:
                 return found.effort, found.scale
-        found = limit_effort(gravity + (wanted - bias), self._limit, "scale", gravity)
+        found = self._scaled(gravity + (wanted - bias), gravity, mass)
         return found.effort, min(found.scale, 1.0 - 1e-9)
 
-    def _within(self, efforts: Array, base: Callable[[], Array]) -> tuple[Array, float]:
+    def _scaled(self, efforts: Array, base: Array, mass: Callable[[], Array]) -> LimitedEffort:
+        """Return efforts scaled about a base.
+
+        Joints that it overpowers get what there is, and lower no others: these accelerate as they are to, which takes
+        something else of them as those do not.
+        """
+        overpowered = (np.abs(base) > OVERPOWERED * self._limit) & (np.abs(efforts) > self._limit)
+        if overpowered.any():
+            clipped, k = np.clip(efforts, -self._limit, self._limit), np.flatnonzero(overpowered)
+            M = mass()
+            taken = np.linalg.lstsq(M[np.ix_(k, k)], (clipped - efforts)[k], rcond=1e-10)[0]  # of their accelerations
+            efforts = np.where(overpowered, clipped, efforts + M[:, k] @ taken)
+        return limit_effort(efforts, self._limit, "scale", base)
+
+    def _within(
+        self, efforts: Array, base: Callable[[], Array], mass: Callable[[], Array]
+    ) -> tuple[Array, float]:
         if not self._saturate or within(efforts, self._limit) == 1:
             return efforts, 1.0
         self.saturated |= np.abs(efforts) > self._limit
-        limited = limit_effort(efforts, self._limit, self._policy, base())  # type: ignore[arg-type]
-        return limited.effort, limited.scale if self._policy == "scale" else 0.0
+        if self._policy == "clip":
+            return np.clip(efforts, -self._limit, self._limit), 0.0
+        limited = self._scaled(efforts, base(), mass)
+        return limited.effort, min(limited.scale, 1.0 - 1e-9)
 
     def _blended(
-        self, stamp: int, total: Array, scale: float, base: Callable[[], Array], period: float
+        self, stamp: int, total: Array, scale: float, limited: Callable[[Array], tuple[Array, float]], period: float
     ) -> ExertedEffort:
         """Return efforts within limits with what is left of former ones, and no faster than they may change."""
         blend, free = self.blend.update(stamp, total), scale == 1.0
         if blend is not None:
-            total, _ = self._within(total + blend, base)
+            total, _ = limited(total + blend)
         state = self.blend.state
         if self._rates is not None and state.last is not None:
             # Limits bind at once, also where the last efforts were exerted without them.

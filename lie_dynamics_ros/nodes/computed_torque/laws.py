@@ -240,7 +240,7 @@ class Laws:
         if drives is None:
             return LawEffort(effort, qd, acceleration, calm)
         error, rate = desired.position - q, desired.velocity - qd
-        M = self._inertia(q)
+        M = self.inertia(q)
         loose = drives.loosen(error, rate, g.haste * period, M, self._off(self._far))
         if drives.idle:
             return LawEffort(effort, qd, acceleration, calm)
@@ -278,11 +278,12 @@ class Laws:
 
     def damping(self, q: Array) -> Array:
         """Return about what each joint is damped by in mode computed_torque (n,) [N m s/rad, N s/m]."""
-        bodies = np.diagonal(self._inertia(q))
+        bodies = np.diagonal(self.inertia(q))
         g = self.gains
         return g.quick * (g.kd * bodies + np.minimum(self._floor(), g.floor_cap * bodies))
 
-    def _inertia(self, q: Array) -> Array:
+    def inertia(self, q: Array) -> Array:
+        """Return the mass matrix (n, n) that feedback counts on [kg m^2, kg]."""
         M = mass_matrix(self.model, q)
         return M if self.drives is None or self.drives.idle else M + np.diag(self.drives.felt)
 
@@ -299,7 +300,7 @@ class Laws:
 
     def _sliding(self, adaptive: bool, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         model, g = self.model, self.gains
-        M = self._inertia(q)
+        M = self.inertia(q)
         r = sliding_reference(model, q, qd, desired.position, desired.velocity, desired.acceleration, g.converge)
         extra = g.extra + g.extra_rates * np.diagonal(M) if self._differ else g.extra
         damping = -limited_damping(M, extra, g.cap, r.sliding)
@@ -329,7 +330,7 @@ class Laws:
         the dynamics without what oscillates differ from those of the state is part of the damping.
         """
         plan = wanted.motion
-        mass = self._inertia(q) + np.diag(wanted.heavier)
+        mass = self.inertia(q) + np.diag(wanted.heavier)
         damping = wanted.gains.force(mass, wanted.rate, wanted.slow) + wanted.offset
         damping = damping + self.rotors * plan[2]
         force = inverse_dynamics(self.model, wanted.position, wanted.velocity, plan[2]) + damping

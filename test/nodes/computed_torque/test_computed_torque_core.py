@@ -274,7 +274,8 @@ def test_limits_bind_at_once_where_efforts_may_change_but_slowly():
     stage = EffortLimiter(np.array([10.0, 20.0]))
     for saturate in (False, True):
         stage = stage.with_options(saturate, "scale", np.array([50.0, 0.0]))
-        found = stage.update(0, np.array([1e176, -5.0]) if not saturate else np.zeros(2), lambda: np.zeros(2), 0.01)
+        wanted = np.zeros(2) if saturate else np.array([1e176, -5.0])
+        found = stage.update(0, wanted, lambda: np.zeros(2), lambda: np.eye(2), 0.01)
         np.testing.assert_allclose(found.total, [9.5, -4.75] if saturate else [1e176, -5.0])
 
 
