@@ -30,6 +30,7 @@ from ...lie_dynamics.control.reversed_efforts import Reversal
 from ...lie_dynamics.control.robots import Robot, mass_matrix
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
+from .coarse_positions import CoarsePositions
 from .gains import STOP_SPRING, StopGains
 from .sensor_noise import PEAK_TO_PEAK, SensorNoise
 from .untold_inertia import HEAVIEST_UNTOLD, NO_ERROR, FeltInertia, UntoldInertia
@@ -200,7 +201,7 @@ class Stop:
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self.steps, self.late = PositionSteps(len(limit)), 0.0
-        self.noise = SensorNoise(self.steps)
+        self.noise, self._coarse = SensorNoise(self.steps), CoarsePositions()
         self.begin(False)
         self._rest = np.full(len(limit), AT_REST)
         self._resting = RESTING * speed
@@ -236,6 +237,7 @@ class Stop:
         self.inertia.reset()
         self.feeling.reset()
         self.creeping.reset()
+        self._coarse.reset()
         offset, gained = zero, None
         if goes_on and not gives_way:
             offset, gained = self._borne[EXERTED].copy(), (self._borne[BEYOND] - self._borne[GAINED]) / REMEMBERED
@@ -263,8 +265,11 @@ class Stop:
         """
         self.steps.note(state.position)
         if state.filter_time and period > 0.0:
+            coarse, found, late = self._coarse, self.steps.found, gains.time - 2.0 * state.filter_time
+            state = replace(state, position=coarse.update(state.position, found, period, late))
             quick = self._sharpen(state, period)
-            gains, state = gains.sooner(2.0 * (state.filter_time - quick.filter_time)), quick
+            gains = gains.sooner(2.0 * (state.filter_time - quick.filter_time))
+            state = replace(quick, position=coarse.ease(quick.position, found, period))
         self.late = gains.time
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
         reversal = self.reversal
@@ -351,8 +356,12 @@ class Stop:
                 s.offset = np.where(let_go, 0.0, s.offset)
         slow = (gains.slow * (known + heavier) + gains.loose) * step
         swings = part * gains.direct * swing + filter * slow
+        direct = part * rate
+        if state.filter_time and self._coarse.state is not None:
+            direct = np.where(self._coarse.toggle, 0.0, direct)
+            swings = np.where(self._coarse.swings(gains.time), 0.0, swings)
         return StopMotion(
-            motion, part * rate, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, swings, gives_way, let_go,
+            motion, direct, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, swings, gives_way, let_go,
             found, gains,
         )  # fmt: skip
 

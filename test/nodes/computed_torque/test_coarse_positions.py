@@ -1,0 +1,75 @@
+"""Positions in steps: what only shakes at the edge of two of them, and what surely swings."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lie_dynamics_ros.nodes.computed_torque.coarse_positions import EASE, CoarsePositions
+
+STEP, PERIOD, LATE = 7.7e-4, 1e-3, 0.01
+
+
+def seen(rate, size, seconds=1.0, center=0.5):
+    """Return positions (k, 1) of a sine about an edge of two steps: its rate [Hz], and its size in steps."""
+    t = np.arange(0.0, seconds, PERIOD)
+    return STEP * np.round(center + size * np.sin(2.0 * math.pi * rate * t + 0.1))[:, None]
+
+
+def run(path):
+    """Return the positions that are found, eased ones, and where joints toggle, a row a state."""
+    coarse, rows = CoarsePositions(), []
+    for q in path:
+        settled = coarse.update(q, np.array([STEP]), PERIOD, LATE)
+        rows.append((settled[0], coarse.ease(settled, np.array([STEP]), PERIOD)[0], coarse.toggle[0]))
+    return coarse, np.array(rows)
+
+
+@pytest.mark.parametrize("rate", [30.0, 67.0, 123.0])
+def test_a_joint_that_shakes_by_less_than_a_step_stays_at_the_edge(rate):
+    path = seen(rate, 0.4)
+    assert np.ptp(path) == pytest.approx(STEP)
+    coarse, found = run(path)
+    settled, eased, toggles = found[500:].T
+    assert toggles.all() and np.allclose(settled, 0.5 * STEP) and np.ptp(eased) < 1e-6 * STEP
+    assert not coarse.swings(LATE)[0]
+
+
+def test_what_dampers_damp_counts_as_motion():
+    """Slow toggling, and a swing of more than a step, which a damper of such a delay feeds or damps as it is."""
+    for rate, size in ((8.0, 0.4), (8.0, 3.0), (67.0, 3.0)):
+        path = seen(rate, size)
+        _, found = run(path)
+        assert (found[:, 0] == path[:, 0]).all() and not found[:, 2].any()
+
+
+def test_a_joint_that_goes_on_is_damped_at_once():
+    path = np.concatenate([seen(67.0, 0.4), STEP * np.arange(2.0, 5.0)[:, None]])
+    coarse, found = run(path)
+    assert found[-4, 2] and not found[-3:, 2].any() and found[-1, 0] == path[-1, 0]
+    coarse.reset()
+    assert coarse.state is None
+
+
+def test_swings_of_more_than_a_step_are_sure_where_they_are_slow():
+    for rate, size, sure in ((13.0, 2.0, True), (13.0, 0.4, False), (40.0, 2.0, False)):
+        coarse, _ = run(seen(rate, size))
+        assert coarse.swings(LATE)[0] == sure, (rate, size)
+    coarse, _ = run(STEP * np.round(np.linspace(0.0, 50.0, 1000))[:, None])  # one way
+    assert not coarse.swings(LATE)[0]
+
+
+def test_eased_positions_go_on_within_a_time_and_are_never_a_step_behind():
+    path = np.concatenate([np.zeros((50, 1)), np.full((100, 1), STEP), STEP * np.arange(2.0, 30.0)[:, None]])
+    _, found = run(path)
+    eased, away = found[:, 1], found[:, 1] - path[:, 0]
+    assert np.abs(away).max() <= STEP * (1.0 + 1e-9)
+    assert eased[50] == pytest.approx(STEP * -math.expm1(-EASE * PERIOD))
+    assert eased[149] == pytest.approx(STEP, rel=0.01)
+
+
+def test_positions_without_steps_pass_unchanged(rng):
+    coarse, none = CoarsePositions(), np.zeros(3)
+    for q in rng.normal(size=(50, 3)):
+        assert (coarse.update(q, none, PERIOD, LATE) == q).all() and (coarse.ease(q, none, PERIOD) == q).all()
+    assert not coarse.toggle.any()
