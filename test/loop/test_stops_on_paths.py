@@ -92,10 +92,8 @@ FIRST = [(name, seed, *loop) for name, seed in [*((ARM, k) for k in (*range(12),
          for loop in (*LOOPS, (250.0, 0.0), (250.0, 1.0))]  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "seed", "rate", "delay"), FIRST)
-def test_the_first_motion_is_cancelled_at_any_moment_of_any_path(name, seed, rate, delay):
-    """Nothing told the delay of efforts before; where the acceleration rises slowly little does; 2 mrad."""
+def _cancel_first_motion(name, seed, rate, delay):
+    """Follow a random path, the first motion; return the loop where it is cancelled at a random moment, and errors."""
     arm, rng = arms.load(name), np.random.default_rng(seed)
     begin, end = arm.random_pose(rng, 0.2), arm.random_pose(rng, 0.2)
     s, T = np.linspace(0.0, 1.0, 9)[:, None], 0.6
@@ -109,4 +107,18 @@ def test_the_first_motion_is_cancelled_at_any_moment_of_any_path(name, seed, rat
     loop.run(np.random.default_rng(seed).uniform(0.2, 0.6) * float(prepared.points.times[-1]))
     assert loop.core.phase == "following"
     loop.core.hold()
-    assert np.abs(loop.run(1.0).error).max() < 2e-3
+    return loop, np.abs(loop.run(1.0).error).max()
+
+
+def test_what_came_too_late_once_is_no_sign_of_a_wrong_model():
+    """The first motion at 250 Hz begins with 66 rad/s^2, a period late: 3.8 mrad, of an exact model; they fade."""
+    loop, error = _cancel_first_motion(ARM, 0, 250.0, 1.0)
+    assert not loop.core.control.parts.drives.state.found.any()
+    assert error < 5e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "seed", "rate", "delay"), FIRST)
+def test_the_first_motion_is_cancelled_at_any_moment_of_any_path(name, seed, rate, delay):
+    """Nothing told the delay of efforts before; where the acceleration rises slowly little does; 2 mrad."""
+    assert _cancel_first_motion(name, seed, rate, delay)[1] < 2e-3

@@ -234,6 +234,7 @@ class ControlLoop:
                 p.stop.steps.note(q)
                 laws.steps = p.stop.steps.steps
             laws.finds, laws.passing = p.options.learn_drives, p.efforts.blend.passing
+            laws.unsettled -= min(laws.unsettled, period)
             law = laws.wanted(mode, x, v, ahead, period, p.efforts.free)
         wanted = law.effort + ahead.effort
         if wrench is not p.robot.zero:
@@ -247,7 +248,9 @@ class ControlLoop:
         """Answer in a stop: along its plan as far as limits and numbers let it, else by gravity compensation alone."""
         p, s, stamp, q, qd = self.parts, self.parts.state, state.stamp, state.position, state.velocity
         laws, efforts, zero = p.laws, p.efforts, p.robot.zero
-        stop = p.stop.update(state, period, laws.gains.stop, p.dynamics, p.far_stop, laws.rotors, efforts.free)
+        stop = p.stop.update(
+            state, period, laws.gains.stop, p.dynamics, laws.sure_inertia, p.far_stop, laws.rotors, efforts.free
+        )
         if stop.reversed:
             names = ", ".join(p.robot.model.joint_names[k] for k in stop.reversed)
             s.why += f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
@@ -258,7 +261,7 @@ class ControlLoop:
             law = laws.stopping(q, qd, stop)
             bias = inverse_dynamics(p.dynamics, stop.position, stop.velocity, zero) - wrench
             weight = p.gravity(stop.position) - wrench
-            limited = efforts.brake(stamp, law.effort - wrench, bias, weight, lambda: laws.inertia(q), period)
+            limited = efforts.brake(stamp, law.effort - wrench, bias, weight, period)
         except LieDynamicsError:
             wrench = zero
             try:
@@ -266,7 +269,7 @@ class ControlLoop:
             except LieDynamicsError as error:
                 raise MessageError("not finite", f"the state leads to efforts that are not finite: {error}") from error
             law = LawEffort(held, zero, zero, zero)
-            limited = efforts.brake(stamp, held, held, held, lambda: np.diag(p.robot.scale), period)
+            limited = efforts.brake(stamp, held, held, held, period)
         else:
             p.stop.feeling.note(limited.total - bias)
         if let_go is not None:

@@ -175,20 +175,16 @@ class EffortLimiter:
         total, scale = self._within(wanted, base, mass)
         return self._blended(stamp, total, scale, lambda efforts: self._within(efforts, base, mass), period)
 
-    def brake(
-        self, stamp: int, wanted: Array, bias: Array, gravity: Array, mass: Callable[[], Array], period: float
-    ) -> ExertedEffort:
+    def brake(self, stamp: int, wanted: Array, bias: Array, gravity: Array, period: float) -> ExertedEffort:
         """Return what to exert in a stop: what exceeds `bias`, the efforts without acceleration, by one factor.
 
         So the deceleration keeps its direction. Where the limits hardly leave room beside the bias, as at high speed,
         the same is done about gravity compensation, from which the wanted damping takes energy out of the robot.
         """
-        total, scale = self._braked(wanted, bias, gravity, mass)
-        return self._blended(stamp, total, scale, lambda efforts: self._within(efforts, lambda: gravity, mass), period)
+        total, scale = self._braked(wanted, bias, gravity)
+        return self._blended(stamp, total, scale, lambda efforts: self._within(efforts, lambda: gravity), period)
 
-    def _braked(
-        self, wanted: Array, bias: Array, gravity: Array, mass: Callable[[], Array]
-    ) -> tuple[Array, float]:
+    def _braked(self, wanted: Array, bias: Array, gravity: Array) -> tuple[Array, float]:
         if not self._saturate or within(wanted, self._limit) == 1:
             return wanted, 1.0
         self.saturated |= np.abs(wanted) > self._limit
@@ -196,14 +192,14 @@ class EffortLimiter:
             found = limit_effort(wanted, self._limit, "scale", bias)
             if found.scale >= LEAST_BRAKING:
                 return found.effort, found.scale
-        found = self._scaled(gravity + (wanted - bias), gravity, mass)
+        found = limit_effort(gravity + (wanted - bias), self._limit, "scale", gravity)
         return found.effort, min(found.scale, 1.0 - 1e-9)
 
     def _scaled(self, efforts: Array, base: Array, mass: Callable[[], Array]) -> LimitedEffort:
         """Return efforts scaled about a base.
 
         Joints that it overpowers get what there is, and lower no others: these accelerate as they are to, which takes
-        something else of them as those do not.
+        something else of them as those do not. Not in a stop: efforts that oscillate swing from limit to limit then.
         """
         overpowered = (np.abs(base) > OVERPOWERED * self._limit) & (np.abs(efforts) > self._limit)
         if overpowered.any():
@@ -214,14 +210,14 @@ class EffortLimiter:
         return limit_effort(efforts, self._limit, "scale", base)
 
     def _within(
-        self, efforts: Array, base: Callable[[], Array], mass: Callable[[], Array]
+        self, efforts: Array, base: Callable[[], Array], mass: Callable[[], Array] | None = None
     ) -> tuple[Array, float]:
         if not self._saturate or within(efforts, self._limit) == 1:
             return efforts, 1.0
         self.saturated |= np.abs(efforts) > self._limit
         if self._policy == "clip":
             return np.clip(efforts, -self._limit, self._limit), 0.0
-        limited = self._scaled(efforts, base(), mass)
+        limited = self._scaled(efforts, base(), mass) if mass else limit_effort(efforts, self._limit, "scale", base())
         return limited.effort, min(limited.scale, 1.0 - 1e-9)
 
     def _blended(

@@ -83,6 +83,11 @@ LEARNING_MODES = ("computed_torque", "passivity_based", "adaptive")
 """Modes that find what the model does not know of the drives."""
 CARRYING_USES = 8
 """For how many states what mode adaptive carries is taken as it was, as a model of it takes a while to make."""
+SURELY_TOLD = 3.0
+"""Inertia of a joint that a stop counts on at most where a payload is told, over that without it.
+
+It may not be there, and a light wrist would be shaken. What is felt besides is added.
+"""
 FREE_SPEED = 0.8
 """Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
 
@@ -91,6 +96,8 @@ FAR_STEPS, FAR_CARRYING = 2.0, 3.0
 factor in mode adaptive, which learns loads by itself: of pushes beside that joints swing at rest."""
 PASSING_OFF = 0.02
 """The same while former efforts pass over to those of another law [rad, m]."""
+UNSETTLED, UNSETTLED_OFF = 0.3, 5e-3
+"""For how long joints may be off for that alone after another delay of efforts was found, and by what [s; rad, m]."""
 RUN_AHEAD = 2e-3
 """Lead of a joint over its motion that shows that the known friction is too large [rad, m]."""
 DOUBT, TRUST = 50.0, 0.5
@@ -136,6 +143,8 @@ class Laws:
         gain has a part in.
     fastest : ndarray, shape (n,), optional
         Velocity limits [rad/s, m/s]; infinite for none.
+    bare : Model, optional
+        The model without a payload that is told.
     """
 
     def __init__(
@@ -146,7 +155,9 @@ class Laws:
         soft: SoftLimits,
         friction: JointFriction | None,
         fastest: Array | float = np.inf,
+        bare: Model | None = None,
     ) -> None:
+        self._bare = bare
         self.model, self.learner, self.pid, self.soft, self._friction = model, learner, pid, soft, friction
         self._zero, self._trust = np.zeros(model.nv), np.ones(model.nv)  # in known friction
         self._free_speed = FREE_SPEED * fastest
@@ -156,6 +167,7 @@ class Laws:
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
         self.steps: Array | float = 0.0  # of positions that velocities are found in [rad, m]
         self.passing = False  # whether former efforts pass over to the law's: joints are off a little for that alone
+        self.unsettled = 0.0  # for how long joints may be off as efforts came late until just now [s]
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
         self._nowhere = np.full(model.nv, np.inf)
@@ -254,7 +266,8 @@ class Laws:
         """Return errors (n,) from which on the model of a joint is taken to be wrong, by the usual ones."""
         if not self.finds:
             return self._nowhere
-        return (np.maximum(far, PASSING_OFF) if self.passing else far) + FAR_STEPS * self.steps
+        least = PASSING_OFF if self.passing else UNSETTLED_OFF if self.unsettled > 0.0 else 0.0
+        return np.maximum(far, least) + FAR_STEPS * self.steps
 
     def known(self, mode: str) -> Robot:
         """Return the model beside which drives are found in a mode: in adaptive, that with what is carried."""
@@ -286,6 +299,15 @@ class Laws:
         """Return the mass matrix (n, n) that feedback counts on [kg m^2, kg]."""
         M = mass_matrix(self.model, q)
         return M if self.drives is None or self.drives.idle else M + np.diag(self.drives.felt)
+
+    def sure_inertia(self, q: Array) -> Array:
+        """Return the mass matrix (n, n) that a stop counts on [kg m^2, kg]: no more than `SURELY_TOLD` of a payload."""
+        M: Array = mass_matrix(self.model, q)
+        if self._bare is None:
+            return M
+        most = SURELY_TOLD * np.diagonal(mass_matrix(self._bare, q))
+        part = np.sqrt(np.minimum(most / np.diagonal(M), 1.0))
+        return M * part * part[:, None]
 
     def _guiding(self, q: Array, qd: Array) -> LawEffort:
         g, M = self.gains, mass_matrix(self.model, q)
@@ -330,7 +352,7 @@ class Laws:
         the dynamics without what oscillates differ from those of the state is part of the damping.
         """
         plan = wanted.motion
-        mass = self.inertia(q) + np.diag(wanted.heavier)
+        mass = self.sure_inertia(q) + np.diag(self.rotors) + np.diag(wanted.heavier)
         damping = wanted.gains.force(mass, wanted.rate, wanted.slow) + wanted.offset
         damping = damping + self.rotors * plan[2]
         force = inverse_dynamics(self.model, wanted.position, wanted.velocity, plan[2]) + damping

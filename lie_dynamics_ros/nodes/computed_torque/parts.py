@@ -356,7 +356,10 @@ def make_parts(
         learned = before.laws.learner if before is not None and same_mode else None
         learner = make_learner(dynamics, options, numbers, learned)
     pid = ComputedTorquePID(dynamics, numbers["kp"], numbers["kd"], numbers["ki"], numbers["integral_limit"])
-    laws = Laws(dynamics, learner, pid, robot.soft, robot.friction, robot.fastest)
+    bare = None
+    if isinstance(dynamics, Model) and options.payload_mass > 0.0:
+        bare = replace(options, payload_mass=0.0).apply(robot.model)
+    laws = Laws(dynamics, learner, pid, robot.soft, robot.friction, robot.fastest, bare)
     made: dict[str, Any] = {
         "robot": robot, "options": options, "dynamics": dynamics, "numbers": numbers, "laws": laws,
         "far_stop": np.full(n, options.error_limit or USUAL_ERROR_LIMIT),

@@ -11,11 +11,13 @@ from ...lie_dynamics.control import EffortHistory
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.robots import inverse_dynamics
 from ...lie_dynamics.control.velocity_filter import velocity_noise
-from .laws import LEARNING_MODES, ControllerAnswer
+from .laws import LEARNING_MODES, UNSETTLED, ControllerAnswer
 from .loop_timing import LONGEST_ELAPSED
 from .oscillation_watch import LEAST_FACTOR
 from .parts import ControllerParts
 
+OTHER_DELAY = 0.1
+"""Change of the delay of efforts from which on it is another one [periods]."""
 NOISE_SWING = 2.0
 """Swing of efforts by steps of positions, over a step times the gain from it to efforts."""
 
@@ -73,6 +75,8 @@ class AnswerReview:
                 self._learn_load(answer)
             if phase not in UNTIL_HOLD and timing.effort_delay.note(stamp, qd, answer.ahead.acceleration):
                 change = timing.find_lead(p.options, p.laws.gains)
+                if abs(change) > OTHER_DELAY * 1e9 * p.laws.gains.usual:
+                    p.laws.unsettled = UNSETTLED
                 if phase == FOLLOWING:
                     p.clock.put_back(_late(answer, p.robot.speed, change))
 

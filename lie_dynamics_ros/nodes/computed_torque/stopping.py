@@ -27,7 +27,7 @@ from ...lie_dynamics.control.kernels.oscillation import (
 )
 from ...lie_dynamics.control.kernels.signals import within
 from ...lie_dynamics.control.reversed_efforts import Reversal
-from ...lie_dynamics.control.robots import Robot, mass_matrix
+from ...lie_dynamics.control.robots import Robot
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
 from .coarse_positions import CoarsePositions
@@ -256,12 +256,21 @@ class Stop:
         self.state.plan, self.state.late = None, late
 
     def update(
-        self, state: RobotState, period: float, gains: StopGains, dynamics: Robot, far: Array, rotors: Array, free: bool
+        self,
+        state: RobotState,
+        period: float,
+        gains: StopGains,
+        dynamics: Robot,
+        inertia: Callable[[Array], Array],
+        far: Array,
+        rotors: Array,
+        free: bool,
     ) -> StopMotion:
         """Return what is wanted at a state, ``period`` [s] after the one before.
 
-        The way to rest begins anew where the robot is farther from it than ``far`` (n,). Joints have learned ``rotors``
-        (n,) besides what the dynamics know [kg m^2, kg]; ``free``: whether the last efforts were as wanted.
+        The way to rest begins anew where the robot is farther from it than ``far`` (n,). ``inertia`` returns the mass
+        matrix that counts at a position. Joints have learned ``rotors`` (n,) besides what the dynamics know
+        [kg m^2, kg]; ``free``: whether the last efforts were as wanted.
         """
         self.steps.note(state.position)
         if state.filter_time and period > 0.0:
@@ -311,7 +320,7 @@ class Stop:
         gains = gains.quiet(self.noise.bearable(qd, period, swing, step))
         part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
         with suppress(LieDynamicsError):  # else it is what it was
-            s.mass = mass_matrix(dynamics, q)
+            s.mass = inertia(q)
         rate, mass, filter = motion[1] - qd, s.mass + np.diag(rotors), gains.filter
         if s.gained is not None:
             least, most_borne = np.minimum(s.offset, 0.0), np.maximum(s.offset, 0.0)  # a swing is not to make it more
