@@ -306,7 +306,7 @@ class Laws:
         if self._bare is None:
             return M
         most = SURELY_TOLD * np.diagonal(mass_matrix(self._bare, q))
-        part = np.sqrt(np.minimum(most / np.diagonal(M), 1.0))
+        part = np.sqrt(np.minimum(most / np.maximum(np.diagonal(M), np.finfo(float).tiny), 1.0))
         return M * part * part[:, None]
 
     def _guiding(self, q: Array, qd: Array) -> LawEffort:
