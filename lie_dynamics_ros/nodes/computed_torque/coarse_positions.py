@@ -94,19 +94,14 @@ class CoarsePositions:
             Also by which efforts act later than states [s]: what is slower than a damper damps counts as motion.
         """
         if self.state is None:
-            self.state = CoarseState(position)
-        s = self.state
-        self._count_turns(position, step, period)
-        change, cycle = position - s.last, 2.0 * math.pi / PHASE * late
-        crossed, edge = change != 0.0, s.last + 0.5 * change
-        since, before = s.since + period, s.before + period
-        other = crossed & ~((np.abs(edge - s.edge) < SAME_EDGE * step) & (np.abs(change) < 1.5 * step))
-        count = np.where(before > cycle, np.minimum(s.count, 1.0), s.count)
-        s.count = np.where(other, 0.0, count) + crossed
-        s.last, s.edge = position, np.where(crossed, edge, s.edge)
-        s.before, s.since = np.where(crossed, since, before), np.where(crossed, 0.0, since)
-        shakes = s.count >= TOGGLES
-        s.toggled = np.where(shakes, TOGGLED, np.where(other, 0.0, s.toggled - period))
+            self.state = CoarseState(position.copy())
+        s, cycle = self.state, 2.0 * math.pi / PHASE * late
+        s.since, s.before, s.turned = s.since + period, s.before + period, s.turned + period
+        s.turns, s.toggled = s.turns * math.exp(-period / MEMORY), s.toggled - period
+        if (position != s.last).any():
+            self._pass(position, step, cycle)
+        shakes = (s.count >= TOGGLES) & (s.before <= cycle)
+        s.toggled = np.where(shakes, TOGGLED, s.toggled)
         return np.where(shakes, s.edge, position)
 
     def ease(self, position: Array, step: Array, period: float) -> Array:
@@ -129,13 +124,21 @@ class CoarsePositions:
         assert s is not None
         return (s.turns > SURE_TURNS) & (math.pi * late < SLOW_PHASE * s.between)
 
-    def _count_turns(self, position: Array, step: Array, period: float) -> None:
+    def _pass(self, position: Array, step: Array, cycle: float) -> None:
+        """Take note of edges that are passed."""
         s, half = self.state, HALF_STEP * step
         assert s is not None
+        change = position - s.last
+        crossed, edge = change != 0.0, s.last + 0.5 * change
+        other = crossed & ~((np.abs(edge - s.edge) < SAME_EDGE * step) & (np.abs(change) < 1.5 * step))
+        count = np.where(s.before > cycle, np.minimum(s.count, 1.0), s.count)
+        s.count, s.toggled = np.where(other, 0.0, count) + crossed, np.where(other, 0.0, s.toggled)
+        s.last, s.edge = position.copy(), np.where(crossed, edge, s.edge)
+        s.before, s.since = np.where(crossed, s.since, s.before), np.where(crossed, 0.0, s.since)
         place = np.clip(s.place, position - half, position + half)
         went = np.sign(place - s.place)
-        turned, since = went * s.way < 0.0, s.turned + period
-        mean = np.where(since > PAUSE * s.between, since, 0.5 * (s.between + since))
+        turned = went * s.way < 0.0
+        mean = np.where(s.turned > PAUSE * s.between, s.turned, 0.5 * (s.between + s.turned))
         s.between = np.where(turned, mean, s.between)
-        s.turns = s.turns * math.exp(-period / MEMORY) + turned
-        s.place, s.way, s.turned = place, np.where(went != 0.0, went, s.way), np.where(turned, 0.0, since)
+        s.turns = s.turns + turned
+        s.place, s.way, s.turned = place, np.where(went != 0.0, went, s.way), np.where(turned, 0.0, s.turned)

@@ -35,6 +35,12 @@ def test_a_joint_that_shakes_by_less_than_a_step_stays_at_the_edge(rate):
     assert not coarse.swings(LATE)[0]
 
 
+def test_drivers_may_use_their_arrays_again():
+    path, used = seen(67.0, 0.4), [np.zeros(1), np.zeros(1)]
+    again = (np.copyto(used[k % 2], q) or used[k % 2] for k, q in enumerate(path))
+    assert (run(again)[1] == run(path)[1]).all()
+
+
 def test_what_dampers_damp_counts_as_motion():
     """Slow toggling, and a swing of more than a step, which a damper of such a delay feeds or damps as it is."""
     for rate, size in ((8.0, 0.4), (8.0, 3.0), (67.0, 3.0)):
