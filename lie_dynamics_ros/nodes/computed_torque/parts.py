@@ -454,6 +454,7 @@ def _warm_up(parts: ControllerParts) -> None:
     stop.move(q, zero, q, zero, 1e-3)
     stop.note(zero, zero, zero, 1e-3)
     stop.feeling.update(zero, zero > 0.0, np.diag(robot.scale), robot.scale, 1e-3, 1e-2, (zero, zero))
+    stop.coarse.update(q, zero, 1e-3, 1e-2)
     other["watch"].update(zero, 1e-3)
     if laws.drives is not None:
         other["drives"].update(dynamics, q, zero, zero, zero, 1e-3)

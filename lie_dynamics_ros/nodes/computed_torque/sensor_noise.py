@@ -1,4 +1,4 @@
-"""Noise of sensors in the velocities of joints, estimated from the velocities, and how much damping bears it."""
+"""What sensors add and hide: noise of velocities, and how much damping bears it; steps of positions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...core.robot_state import RobotState
-from ...lie_dynamics.arrays import Array
+from ...lie_dynamics.arrays import Array, Mask
+from ...lie_dynamics.control.kernels import oscillation as k
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_noise
+from ...lie_dynamics.engine.compile import raise_if_rejected
+from .oscillation_watch import FEW_TURNS, MEMORY, PHASE
 
 NOISE_MEMORY = 0.2
 """Time over which noise is estimated [s]."""
@@ -27,6 +30,10 @@ CALMS = 5.0
 """Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
 MEAN_RATE = 10.0
 """Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
+SURE_TURNS = 0.5 * FEW_TURNS
+"""Turns of a position by more than a step, within the memory of the watch, that show that the joint swings."""
+SLOW_PHASE = 1.1
+"""As `PHASE`, below which a swing is slow for sure."""
 
 
 @dataclass(slots=True)
@@ -105,6 +112,66 @@ class SensorNoise:
         if rough > 0.0 and period > 0.0:
             rate = min(rate, 3.0 / period * (2.0 * self.calm_speed / rough) ** 2)
         return rate
+
+
+class CoarsePositions:
+    """What steps of positions hide and show, where velocities are found in them.
+
+    A joint on an elastic gear that swings by less than a step is seen to jump between two neighbours, which velocities
+    found in them exaggerate the more, the less it swings; a damper that acts too late for that keeps it up for ever.
+
+    Parameters
+    ----------
+    size : int
+        Number of joints n.
+
+    Attributes
+    ----------
+    table : ndarray, shape (13, n)
+        State, as `pass_edges` says.
+    begun : bool
+        Whether positions were taken in since the last reset.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.table, self._numbers = np.zeros((k.STEP_ROWS, size)), np.zeros(3)
+        self.begun = False
+
+    def reset(self) -> None:
+        """Begin with the next position."""
+        self.begun = False
+
+    def update(self, position: Array, step: Array, period: float, late: float) -> tuple[Array, Array]:
+        """Take in positions (n,); return them without what only shakes at an edge, and these without jumps.
+
+        Springs that took jumps at once would hit gears.
+
+        Parameters
+        ----------
+        position, step : ndarray, shape (n,)
+            And the steps in which they come, 0 where that is not known [rad, m].
+        period, late : float
+            Since the last call, and by which efforts act later than states [s]: what is slower than a damper damps
+            counts as motion.
+        """
+        given = np.ascontiguousarray(position, float), np.ascontiguousarray(step, float)
+        if not self.begun:
+            self.table[:] = 0.0
+            self.table[[k.SEEN, k.EDGE, k.EASED, k.PLAY]] = position
+            self.table[[k.PASSED, k.PASSED_BEFORE]] = 1.0
+            self.begun = True
+        self._numbers[:] = period, 2.0 * math.pi / PHASE * late, math.exp(-period / MEMORY)
+        raise_if_rejected(k.pass_edges(self.table, self._numbers, *given))
+        return self.table[k.SETTLED].copy(), self.table[k.EASED].copy()
+
+    @property
+    def toggle(self) -> Mask:
+        """Joints (n,) that swing by less than a step, faster than dampers damp."""
+        return self.table[k.TOGGLING] > 0.0
+
+    def swings(self, late: float) -> Mask:
+        """Return joints (n,) that surely swing to and fro, and so slowly that a damper of such a delay damps it."""
+        return (self.table[k.REVERSALS] > SURE_TURNS) & (math.pi * late < SLOW_PHASE * self.table[k.SWINGING])
 
 
 def white(products: Array) -> Array:

@@ -30,9 +30,8 @@ from ...lie_dynamics.control.reversed_efforts import Reversal
 from ...lie_dynamics.control.robots import Robot
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
-from .coarse_positions import CoarsePositions
 from .gains import STOP_SPRING, StopGains
-from .sensor_noise import PEAK_TO_PEAK, SensorNoise
+from .sensor_noise import PEAK_TO_PEAK, CoarsePositions, SensorNoise
 from .untold_inertia import HEAVIEST_UNTOLD, NO_ERROR, FeltInertia, UntoldInertia
 
 AT_REST = 1e-3
@@ -201,7 +200,7 @@ class Stop:
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self.steps, self.late = PositionSteps(len(limit)), 0.0
-        self.noise, self._coarse = SensorNoise(self.steps), CoarsePositions()
+        self.noise, self.coarse = SensorNoise(self.steps), CoarsePositions(len(limit))
         self.begin(False)
         self._rest = np.full(len(limit), AT_REST)
         self._resting = RESTING * speed
@@ -237,7 +236,7 @@ class Stop:
         self.inertia.reset()
         self.feeling.reset()
         self.creeping.reset()
-        self._coarse.reset()
+        self.coarse.reset()
         offset, gained = zero, None
         if goes_on and not gives_way:
             offset, gained = self._borne[EXERTED].copy(), (self._borne[BEYOND] - self._borne[GAINED]) / REMEMBERED
@@ -274,11 +273,11 @@ class Stop:
         """
         self.steps.note(state.position)
         if state.filter_time and period > 0.0:
-            coarse, found, late = self._coarse, self.steps.found, gains.time - 2.0 * state.filter_time
-            state = replace(state, position=coarse.update(state.position, found, period, late))
-            quick = self._sharpen(state, period)
+            late = gains.time - 2.0 * state.filter_time
+            settled, eased = self.coarse.update(state.position, self.steps.found, period, late)
+            quick = self._sharpen(replace(state, position=settled), period)
             gains = gains.sooner(2.0 * (state.filter_time - quick.filter_time))
-            state = replace(quick, position=coarse.ease(quick.position, found, period))
+            state = replace(quick, position=eased)
         self.late = gains.time
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
         reversal = self.reversal
@@ -366,9 +365,9 @@ class Stop:
         slow = (gains.slow * (known + heavier) + gains.loose) * step
         swings = part * gains.direct * swing + filter * slow
         direct = part * rate
-        if state.filter_time and self._coarse.state is not None:
-            direct = np.where(self._coarse.toggle, 0.0, direct)
-            swings = np.where(self._coarse.swings(gains.time), 0.0, swings)
+        if state.filter_time and self.coarse.begun:
+            direct = np.where(self.coarse.toggle, 0.0, direct)
+            swings = np.where(self.coarse.swings(gains.time), 0.0, swings)
         return StopMotion(
             motion, direct, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, swings, gives_way, let_go,
             found, gains,

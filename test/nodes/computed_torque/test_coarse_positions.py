@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.nodes.computed_torque.coarse_positions import EASE, CoarsePositions
+from lie_dynamics_ros.lie_dynamics.control.kernels.oscillation import EASE
+from lie_dynamics_ros.nodes.computed_torque.sensor_noise import CoarsePositions
 
 STEP, PERIOD, LATE = 7.7e-4, 1e-3, 0.01
 
@@ -18,10 +19,10 @@ def seen(rate, size, seconds=1.0, center=0.5):
 
 def run(path):
     """Return the positions that are found, eased ones, and where joints toggle, a row a state."""
-    coarse, rows = CoarsePositions(), []
+    coarse, rows = CoarsePositions(1), []
     for q in path:
-        settled = coarse.update(q, np.array([STEP]), PERIOD, LATE)
-        rows.append((settled[0], coarse.ease(settled, np.array([STEP]), PERIOD)[0], coarse.toggle[0]))
+        settled, eased = coarse.update(q, np.array([STEP]), PERIOD, LATE)
+        rows.append((settled[0], eased[0], coarse.toggle[0]))
     return coarse, np.array(rows)
 
 
@@ -54,7 +55,9 @@ def test_a_joint_that_goes_on_is_damped_at_once():
     coarse, found = run(path)
     assert found[-4, 2] and not found[-3:, 2].any() and found[-1, 0] == path[-1, 0]
     coarse.reset()
-    assert coarse.state is None
+    assert not coarse.begun
+    run_on, _ = coarse.update(np.array([7.0]), np.array([STEP]), PERIOD, LATE)
+    assert run_on[0] == 7.0 and not coarse.toggle[0]
 
 
 def test_swings_of_more_than_a_step_are_sure_where_they_are_slow():
@@ -75,7 +78,8 @@ def test_eased_positions_go_on_within_a_time_and_are_never_a_step_behind():
 
 
 def test_positions_without_steps_pass_unchanged(rng):
-    coarse, none = CoarsePositions(), np.zeros(3)
+    coarse, none = CoarsePositions(3), np.zeros(3)
     for q in rng.normal(size=(50, 3)):
-        assert (coarse.update(q, none, PERIOD, LATE) == q).all() and (coarse.ease(q, none, PERIOD) == q).all()
+        settled, eased = coarse.update(q, none, PERIOD, LATE)
+        assert (settled == q).all() and (eased == q).all()
     assert not coarse.toggle.any()

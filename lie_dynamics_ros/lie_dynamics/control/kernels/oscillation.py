@@ -1,6 +1,8 @@
-"""Turns of efforts that swing, counted for all joints in one call, and a state without what swings."""
+"""Turns of efforts and of coarse positions that swing, counted for all joints in one call, and a state without them."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -23,6 +25,22 @@ PAUSE = 2.5
 AWAY, OFF, PLACE, MOVED = range(4)
 #: Rows of a third: velocities beyond the desired ones, last and in the mean, and efforts of feedback in the mean.
 BEYOND, GAINED, EXERTED = range(3)
+#: Rows of a fourth: last position, the middle of the last two steps, how often that was passed in a row, times since it
+#: was passed last and the time before, how long the joint is to be left undamped; positions without what only shakes at
+#: an edge, and these without jumps; the position with a play of a step, in which it does not turn round by noise, and
+#: the sign of its last change; how often that changed of late, time since then, and between these in the mean.
+(
+    SEEN, EDGE, PASSES, PASSED, PASSED_BEFORE, TOGGLING, SETTLED, EASED, PLAY, WAY, REVERSALS, REVERSED, SWINGING,
+) = range(13)  # fmt: skip
+STEP_ROWS = 13
+#: Times in a row that a position passes the same edge between two steps, from which on the joint only shakes there:
+#: where a motion of more than a step turns round, it passes an edge twice. Time for which such a joint is left
+#: undamped, until it passes another edge [s].
+TOGGLES, TOGGLED = 3.0, 0.2
+#: Half of a step, a little more for rounding, and part of one up to which edges are the same.
+HALF_STEP, SAME_EDGE = 0.501, 0.25
+#: Rate at which a position goes on to the next step [1/s]; it is never more than a step behind.
+EASE = 50.0
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
@@ -119,3 +137,49 @@ def count_growing(table: Array, numbers: Array, effort: Array, per_scale: Array,
             table[DIRECTION, i] = -direction
         table[TURNS, i] *= numbers[3]
     return unstable
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True)
+def pass_edges(table: Array, numbers: Array, position: Array, step: Array) -> int:
+    """Take note of positions (n,) that come in steps (n,), 0 where that is not known; fill `table` (13, n).
+
+    Numbers (3,): the period, the longest time of two swings that a damper does not damp, part of the turns that is left
+    after this period.
+    """
+    n = table.shape[1]
+    if table.shape[0] != STEP_ROWS or numbers.shape[0] != 3 or position.shape[0] != n or step.shape[0] != n:
+        return -1
+    h, cycle, ease = numbers[0], numbers[1], -math.expm1(-EASE * numbers[0])
+    for i in range(n):
+        q, change = position[i], position[i] - table[SEEN, i]
+        table[PASSED, i] += h
+        table[PASSED_BEFORE, i] += h
+        table[REVERSED, i] += h
+        table[TOGGLING, i] -= h
+        table[REVERSALS, i] *= numbers[2]
+        if change != 0.0:
+            edge = table[SEEN, i] + 0.5 * change
+            if abs(edge - table[EDGE, i]) < SAME_EDGE * step[i] and abs(change) < 1.5 * step[i]:
+                before = table[PASSES, i]
+                table[PASSES, i] = (min(before, 1.0) if table[PASSED_BEFORE, i] > cycle else before) + 1.0
+            else:
+                table[PASSES, i], table[TOGGLING, i] = 1.0, 0.0
+            table[SEEN, i], table[EDGE, i] = q, edge
+            table[PASSED_BEFORE, i], table[PASSED, i] = table[PASSED, i], 0.0
+            play = min(max(table[PLAY, i], q - HALF_STEP * step[i]), q + HALF_STEP * step[i])
+            went = np.sign(play - table[PLAY, i])
+            if went * table[WAY, i] < 0.0:
+                pause = table[REVERSED, i] > PAUSE * table[SWINGING, i]
+                table[SWINGING, i] += (1.0 if pause else 0.5) * (table[REVERSED, i] - table[SWINGING, i])
+                table[REVERSALS, i] += 1.0
+                table[REVERSED, i] = 0.0
+            table[PLAY, i] = play
+            if went != 0.0:
+                table[WAY, i] = went
+        settled = q
+        if table[PASSES, i] >= TOGGLES and table[PASSED_BEFORE, i] <= cycle:
+            settled, table[TOGGLING, i] = table[EDGE, i], TOGGLED
+        table[SETTLED, i] = settled
+        eased = table[EASED, i] + ease * (settled - table[EASED, i])
+        table[EASED, i] = min(max(eased, settled - step[i]), settled + step[i])
+    return 0
