@@ -26,6 +26,9 @@ STOP_SWING, SMALL = 5e-4, 0.005
 SMALL_SWING, GROWS, GROWING, SOON_FORGOTTEN = 0.003, 1.3, 4.0, 0.1
 """The same where each swing exceeds the one before by the second, as many times in a row as the third, within about the
 fourth [s]: what grows like that is unstable."""
+LOWERED, STILL_TURNS, LEAST_BEGUN = 0.25, 3.0, 0.2
+"""Factor below which an oscillation was strong, time since a turn, over that between turns, up to which a joint still
+swings then, and the least factor that the damper of a stop begins with for that."""
 MEMORY = 0.5
 """Time in which turns are forgotten [s]."""
 TURNS = 10.0
@@ -85,7 +88,7 @@ class OscillationState:
         In a stop: factor of what acts behind low-passes, and what that may rise to.
     calm : float
         Time since the last oscillation [s].
-    table, early : ndarray, shape (7, n), (5, n)
+    table, early : ndarray, shape (7, n)
         As `count_turns` and `count_growing` say.
     """
 
@@ -108,7 +111,7 @@ class OscillationState:
         self.fed = np.zeros(self.size, dtype=bool)
         self.table = np.zeros((7, self.size))
         self.table[DIRECTION] = 1.0
-        self.early = self.table[:5].copy()
+        self.early = self.table.copy()
 
     def shake(self) -> None:
         """Take note that there is an oscillation, before the factor is lowered."""
@@ -130,7 +133,7 @@ class OscillationWatch:
     def __init__(self, scale: Array) -> None:
         self._per_scale, self._quiet, self._none = 1.0 / scale, np.zeros(len(scale)), np.zeros(len(scale), dtype=bool)
         self._numbers = np.array([0.0, 0.0, TURNS, 0.0, 0.0])
-        self._growing = np.array([SMALL_SWING, GROWS, GROWING, 0.0])
+        self._growing = np.array([SMALL_SWING, GROWS, GROWING, 0.0, 0.0])
         self.reset()
 
     def reset(self, careful: bool = False) -> None:
@@ -138,11 +141,20 @@ class OscillationWatch:
         first = FIRST_FACTOR if careful else 1.0
         self.state = self._other = OscillationState(len(self._per_scale), first=first)
 
-    def begin(self, stop: bool) -> None:
-        """Watch a stop, which has gains of its own, or go on where the last one began."""
-        fresh = OscillationState(len(self._per_scale), STOP_SWING)
-        fresh.table[:] = self.state.table  # an oscillation goes on
-        self._other, self.state = self.state, fresh if stop else self._other
+    def begin(self, stop: bool, late: float = 0.0, share: Array | float = 1.0) -> None:
+        """Watch a stop, which has gains of its own, or go on where the last one began.
+
+        Dampers that are ``late`` [s] feed what still swings fast although feedback was lowered: those of such joints
+        begin with a ``share`` (n,), of feedback before over theirs.
+        """
+        s, fresh = self.state, OscillationState(len(self._per_scale), STOP_SWING)
+        fresh.table[:] = s.table  # an oscillation goes on
+        if s.factor < LOWERED and s.calm < CALM:
+            between = s.early[BETWEEN]
+            fed = (s.early[SINCE] < STILL_TURNS * between) & (math.pi * late > PHASE * between)
+            fresh.quick = np.where(fed, np.clip(share, LEAST_BEGUN, 1.0), 1.0)
+            fresh.factor = float(fresh.quick.min())
+        self._other, self.state = s, fresh if stop else self._other
 
     @property
     def factor(self) -> float:
@@ -190,7 +202,7 @@ class OscillationWatch:
                 s.table[TURNS_ROW] = np.minimum(s.table[TURNS_ROW], TURNS - SHOWN)
         if s.factor < s.ceiling and s.calm >= CALM:
             s.factor = min(s.ceiling, s.factor * 2.0 ** (period / RISE))
-        self._growing[3] = math.exp(-period / SOON_FORGOTTEN)
+        self._growing[3:] = math.exp(-period / SOON_FORGOTTEN), period
         if count_growing(s.early, self._growing, *given) == 1:
             s.shake()
             s.factor = max(LEAST_FACTOR, 0.5 * s.factor)
