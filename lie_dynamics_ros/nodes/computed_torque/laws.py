@@ -297,7 +297,8 @@ class Laws:
 
     def damper_share(self, q: Array, stop: StopGains) -> Array:
         """Return what each joint (n,) is damped by at once in mode computed_torque, over what a stop does."""
-        return self.damping(q) / np.minimum(stop.direct, stop.cap * np.diagonal(self.inertia(q)))
+        most = np.minimum(stop.direct, stop.cap * np.diagonal(self.inertia(q)))
+        return self.damping(q) / np.maximum(most, np.finfo(float).tiny)
 
     def inertia(self, q: Array) -> Array:
         """Return the mass matrix (n, n) that feedback counts on [kg m^2, kg]."""
