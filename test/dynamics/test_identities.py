@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.compare import in_forces, relative
-from support.sample_trees import JOINTS, around, branched, to_model, zoo
+from support.sample_trees import around, branched, each_kind, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import forward_dynamics, hybrid_dynamics, inverse_dynamics, mass_matrix
 
 
-@pytest.mark.parametrize("kind", JOINTS)
+@pytest.mark.parametrize("kind", each_kind())
 def test_inverse_undoes_forward(kind, rng):
     tree = around(rng, kind)
     model = to_model(tree)

@@ -6,7 +6,7 @@ from support.compare import relative
 from support.dense_matrices import frame_jacobian
 from support.pin_oracle import SWAP, pinocchio, robot
 from support.robots import PANDA, PR2, TALOS
-from support.sample_trees import JOINTS, around, to_model
+from support.sample_trees import around, each_kind, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
@@ -22,7 +22,7 @@ FRAMES = ["body", "world", "aligned"]
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("kind", JOINTS)
+@pytest.mark.parametrize("kind", each_kind())
 def test_against_the_definition(kind, frame, rng):
     tree = around(rng, kind)
     model = to_model(tree)
@@ -69,7 +69,7 @@ def test_frames_of_robots(name, frame, rng):
         assert np.abs(jacobian_rate(model, q, qd, str(link), frame) - dJ).max() < 1e-12
 
 
-@pytest.mark.parametrize("kind", JOINTS)
+@pytest.mark.parametrize("kind", each_kind())
 def test_velocities_and_accelerations_against_the_definition(kind, rng):
     """V = vee(T^-1 dT/dt) and its rate, of poses and their derivatives in time."""
     tree = around(rng, kind)

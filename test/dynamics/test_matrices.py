@@ -6,7 +6,7 @@ from support import dense_matrices
 from support.compare import relative
 from support.pin_oracle import pinocchio, robot
 from support.robots import PANDA, PR2, TALOS, UR5
-from support.sample_trees import JOINTS, around, to_model, zoo
+from support.sample_trees import around, each_kind, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
@@ -20,17 +20,14 @@ from lie_dynamics_ros.lie_dynamics import (
 )
 
 ROBOTS = [(PANDA, False), (UR5, False), (TALOS, False), (TALOS, True), (PR2, True)]
-TREES = {kind: (lambda rng, kind=kind: around(rng, kind)) for kind in JOINTS} | {
-    "zoo": zoo,
-    "zoo without welds": lambda rng: zoo(rng, without="fixed"),
-}
+ZOOS = {"zoo": zoo, "zoo without welds": lambda rng: zoo(rng, without="fixed")}
 #: Kinds whose rates are derivatives of coordinates, so that Christoffel's symbols exist.
-COORDINATES = [kind for kind in JOINTS if kind not in ("free", "spherical")]
+COORDINATES = each_kind("free", "spherical")
 
 
-@pytest.fixture(params=TREES)
+@pytest.fixture(params=[*each_kind(), *ZOOS])
 def tree(request, rng):
-    return TREES[request.param](rng)
+    return ZOOS[request.param](rng) if request.param in ZOOS else around(rng, request.param)
 
 
 @pytest.mark.parametrize("name", ROBOTS, ids=str)

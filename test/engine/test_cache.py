@@ -2,6 +2,7 @@
 
 import ast
 import importlib.metadata
+import json
 import os
 import pickle
 import shutil
@@ -45,26 +46,89 @@ print(int(x[0]), hits, cache_folder("toy"))
 """
 
 
-def run_toy(place, kernels=("double",), **environment):
+COPIES = """
+import json, os, sys, tempfile
+os.environ["LIE_DYNAMICS_CACHE_DIR"] = ""
+import numpy as np
+from lie_dynamics_ros.lie_dynamics.engine.cache import cache_folder, cache_root
+from lie_dynamics_ros.lie_dynamics.engine.compile import kernel
+@kernel("(float64[::1],)")
+def compiled_to_load_the_compiler(x):
+    return x.size
+assert compiled_to_load_the_compiler(np.ones(3)) == 3
+for line in sys.stdin:
+    program, arguments, environment, out, err = json.loads(line)
+    pid = os.fork()
+    if pid:
+        print(os.waitpid(pid, 0)[1], flush=True)
+        continue
+    for to, path in ((1, out), (2, err)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), to)
+    sys.argv = ["-c", *arguments]
+    os.environ.clear()
+    os.environ.update(environment)
+    cache_root.cache_clear(), cache_folder.cache_clear()
+    tempfile.tempdir = None
+    exec(program, {"__name__": "__main__"})
+    sys.stdout.flush()
+    os._exit(0)
+"""
+
+
+class Copies:
+    """Processes that are copies of one that has loaded the compiler, which takes a second: each has its own cache."""
+
+    def __init__(self):
+        command = [sys.executable, "-c", COPIES]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, program, arguments, environment, place):
+        """Return what a program says, and what of errors."""
+        out, err = place / "out", place / "err"
+        out.unlink(missing_ok=True), err.unlink(missing_ok=True)
+        request = [program, arguments, environment, str(out), str(err)]
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        assert int(self._process.stdout.readline()) == 0, err.read_text()
+        return out.read_text(), err.read_text()
+
+    def end(self):
+        self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def copies():
+    starts = Copies()
+    yield starts
+    starts.end()
+
+
+def run_new(program, arguments, environment, _place):
+    """As `Copies.run`, in a process that begins with nothing."""
+    command = [sys.executable, "-c", program, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 0, result.stderr
+    return result.stdout, result.stderr
+
+
+def run_toy(run, place, kernels=("double",), **environment):
     """Run the program in a folder; returns factor, cache hits, cache folder, and what it said of errors."""
     code = place / "code"
     code.mkdir(exist_ok=True)
     (code / "toy.py").write_text(IMPORT + "".join(KERNEL.format(name=name) for name in kernels))
-    environment = {"HOME": str(place / "home"), "TMPDIR": str(place), **environment}
     kept = {k: v for k, v in os.environ.items() if k not in ("XDG_CACHE_HOME", "LIE_DYNAMICS_CACHE_DIR")}
-    command, environment = [sys.executable, "-c", PROGRAM, str(code)], {**kept, **environment}
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert result.returncode == 0, result.stderr
-    factor, hits, folder = result.stdout.split()
-    return int(factor), int(hits), folder, result.stderr
+    environment = {**kept, "HOME": str(place / "home"), "TMPDIR": str(place), **environment}
+    said, errors = run(PROGRAM, [str(code)], environment, place)
+    factor, hits, folder = said.split()
+    return int(factor), int(hits), folder, errors
 
 
 @pytest.fixture
-def toy(tmp_path):
+def toy(tmp_path, copies):
     """Run the program, by default with one kernel: returns (factor, cache hits, folder)."""
 
     def run(kernels=("double",), **environment):
-        *found, run.errors = run_toy(tmp_path, kernels, **environment)
+        *found, run.errors = run_toy(copies.run, tmp_path, kernels, **environment)
         return tuple(found)
 
     return run
@@ -74,7 +138,7 @@ def toy(tmp_path):
 def compiled(tmp_path_factory):
     """The user's cache, which holds the program's one kernel, and the code beside it."""
     place = tmp_path_factory.mktemp("compiled")
-    factor, hits, folder, _ = run_toy(place)
+    factor, hits, folder, _ = run_toy(run_new, place)
     assert (factor, hits) == (2, 0)
     return place, Path(folder)
 
@@ -92,9 +156,9 @@ def files(folder):
     return sorted(p.suffix for p in folder.rglob("*") if p.is_file())
 
 
-def test_the_second_process_finds_what_the_first_compiled(toy, filled):
+def test_the_second_process_finds_what_the_first_compiled(filled, tmp_path):
     assert files(filled) == [".nbc", ".nbi"]
-    factor, hits, folder = toy(LIE_DYNAMICS_CACHE_DIR=str(filled))
+    factor, hits, folder, _ = run_toy(run_new, tmp_path, LIE_DYNAMICS_CACHE_DIR=str(filled))
     assert (factor, hits) == (2, 1)
     assert Path(folder).parent == filled
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
@@ -194,19 +258,17 @@ os.symlink(sys.argv[2], root)
 """
 
 
-def test_a_link_switched_after_the_check_brings_in_nobody(filled, tmp_path):
+def test_a_link_switched_after_the_check_brings_in_nobody(filled, tmp_path, copies):
     """A stranger's copy of the cache, made of code of his own, lies behind a link that was not there at the check."""
     cache, stranger, proof = filled, tmp_path / "stranger", tmp_path / "proof"
     shutil.copytree(cache, stranger)
     for file in stranger.rglob("*.nb?"):
         file.write_bytes(pickle.dumps(Planted(proof)))
-    result = subprocess.run(
-        [sys.executable, "-c", SWITCH + PROGRAM, str(tmp_path / "code"), str(stranger)],
-        capture_output=True, text=True, check=True, env={**os.environ, "LIE_DYNAMICS_CACHE_DIR": str(cache)},
-    )  # fmt: skip
-    assert result.stdout.split()[:2] == ["2", "0"]
+    environment = {**os.environ, "LIE_DYNAMICS_CACHE_DIR": str(cache)}
+    said, errors = copies.run(SWITCH + PROGRAM, [str(tmp_path / "code"), str(stranger)], environment, tmp_path)
+    assert said.split()[:2] == ["2", "0"]
     assert not proof.exists()
-    assert result.stderr.count("it is a symbolic link") == 1
+    assert errors.count("it is a symbolic link") == 1
 
 
 def test_a_folder_that_others_can_write_to_is_told_once_and_not_used(toy, filled, tmp_path):

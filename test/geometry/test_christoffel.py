@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.compare import relative
 from support.robots import PANDA, PR2, TALOS, UR5, load
-from support.sample_trees import JOINTS, around, chain, to_model, zoo
+from support.sample_trees import around, chain, each_kind, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
     DescriptionError,
@@ -25,12 +25,9 @@ from lie_dynamics_ros.lie_dynamics import (
 from lie_dynamics_ros.lie_dynamics.closed_form import ClosedForm, ScrewTree, christoffel_symbols_second_kind
 
 OTHERS = ["free", "spherical"]
-COORDINATES = [kind for kind in JOINTS if kind not in OTHERS]
-#: Differences of the definition take long for joints of six coordinates.
-WITHOUT_MANY = [pytest.param(k, marks=pytest.mark.slow) if k == "custom_six" else k for k in COORDINATES]
 
 
-@pytest.fixture(params=COORDINATES)
+@pytest.fixture(params=each_kind(*OTHERS))
 def tree(request, rng):
     return around(rng, request.param)
 
@@ -65,7 +62,6 @@ def test_mass_matrix_derivatives_of_other_joints(kind, rng):
     assert relative(found[0], mass_matrix_derivatives(to_model(tree), q[0])) < 1e-12
 
 
-@pytest.mark.parametrize("tree", WITHOUT_MANY, indirect=True)
 def test_christoffel_derivatives(tree, rng):
     """Against differences along random directions, and symbols made of second derivatives, PBP (52), (54)."""
     model = to_model(tree)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.compare import in_forces, relative
 from support.dense import Tree
-from support.sample_trees import JOINTS, around, chain, to_model
+from support.sample_trees import around, chain, each_kind, to_model
 
 from lie_dynamics_ros.lie_dynamics import DescriptionError, InputError, ModelBuilder, SpatialInertia, joint_types
 from lie_dynamics_ros.lie_dynamics.lie import inertial_parameters
@@ -24,7 +24,8 @@ from lie_dynamics_ros.lie_dynamics.reference.kim_dynamics import (
 )
 
 STEP = 1e-30
-WITH_SLOPES = ["revolute", "helical", "universal", "planar", "composite", "spherical", "free"]
+WITH_SLOPES = ["revolute", "universal", "spherical"]
+WITH_SLOPES += [pytest.param(kind, marks=pytest.mark.slow) for kind in ("helical", "planar", "composite", "free")]
 
 
 class Changed(Tree):
@@ -38,7 +39,7 @@ class Changed(Tree):
         return super().generalized_inertia(body) + 1j * STEP * self.change * (body.name == self.name)
 
 
-@pytest.fixture(params=JOINTS)
+@pytest.fixture(params=each_kind())
 def tree(request, rng):
     return around(rng, request.param)
 

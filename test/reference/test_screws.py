@@ -7,7 +7,7 @@ import pytest
 from support.compare import relative
 from support.dense import Tree
 from support.robots import PANDA, TALOS, load
-from support.sample_trees import JOINTS, around, chain, to_model
+from support.sample_trees import around, chain, each_kind, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
     DescriptionError,
@@ -33,11 +33,10 @@ from lie_dynamics_ros.lie_dynamics.closed_form import (
 )
 from lie_dynamics_ros.lie_dynamics.lie import se3
 
-EXPONENTIALS = [kind for kind in JOINTS if not kind.startswith("custom")]
-NOT_WELDED = [kind for kind in EXPONENTIALS if kind != "fixed"]
+CUSTOM = ("custom_rail", "custom_ball", "custom_six")
 
 
-@pytest.fixture(params=EXPONENTIALS)
+@pytest.fixture(params=each_kind(*CUSTOM))
 def sample(request, rng):
     """A `dense.Tree`, which is the oracle, and the screws of its model."""
     tree = around(rng, request.param)
@@ -133,7 +132,7 @@ def test_ploen_of_a_base_at_rest(sample, rng):
     assert relative(batch.velocity(), np.array([p.velocity(), -p.velocity()])) < 1e-12
 
 
-@pytest.mark.parametrize("kind", NOT_WELDED)
+@pytest.mark.parametrize("kind", each_kind("fixed", *CUSTOM))
 def test_ploen_of_a_base_that_moves(kind, rng):
     """(19)-(22) with V_0 and dV_0, against the same tree carried by a free body that moves so."""
     tree = around(rng, kind)
@@ -191,7 +190,7 @@ def test_recursion(sample, rng):
 
 
 @pytest.mark.parametrize("method", ["christoffel", "ploen"])
-@pytest.mark.parametrize("kind", JOINTS)
+@pytest.mark.parametrize("kind", each_kind())
 def test_coriolis_product(kind, method, rng):
     """In O(n) what the matrix gives, for every joint kind."""
     model = to_model(around(rng, kind))
@@ -217,7 +216,7 @@ def test_robots(name, rng):
     assert relative(ploen, coriolis_matrix(model, q, qd, "ploen")) < 1e-11
 
 
-@pytest.mark.parametrize("kind", NOT_WELDED)
+@pytest.mark.parametrize("kind", each_kind("fixed", *CUSTOM))
 def test_back_to_a_model(kind, rng):
     tree = around(rng, kind)
     model = ScrewTree.from_model(to_model(tree)).to_model()

@@ -40,21 +40,22 @@ def zeros_by_blind_newton(base, platform, lengths, rng, starts, reach):
     x = rng.normal(size=(starts, 8, 2)) @ (1.0, 1j)
     x[:, 4:] *= reach
     x /= (x[:, :4] @ c)[:, None]
-    last, blur = np.full(starts, np.inf), rng.normal(size=(8, 8))
+    last, blur, going = np.full(starts, np.inf), rng.normal(size=(8, 8)), np.arange(starts)
     with np.errstate(all="ignore"):
         for _ in range(80):
-            f, jacobian = _quadrics(maps, lengths, c, x)
-            lost = ~np.isfinite(f).all(axis=1) | ~(np.abs(x).max(axis=1) < 1e30)
-            x[lost], f[lost], jacobian[lost] = 0.0, 0.0, np.eye(8)
+            f, jacobian = _quadrics(maps, lengths, c, x[going])
+            lost = ~np.isfinite(f).all(axis=1) | ~(np.abs(x[going]).max(axis=1) < 1e30)
+            going, f, jacobian = going[~lost], f[~lost], jacobian[~lost]
             # Rounding errors, where Newton's method would meet a matrix that is singular to the last bit.
             size = np.abs(jacobian).max(axis=(1, 2))[:, None, None]
             step = np.linalg.solve(jacobian + 1e-15 * size * blur, f[..., None])[..., 0]
-            last = np.linalg.norm(step, axis=1) / np.linalg.norm(x, axis=1)
-            x = x - np.nan_to_num(step)
-        squares = (x[:, :4] ** 2).sum(axis=1)
-        regular = np.linalg.cond(_quadrics(maps, lengths, c, np.nan_to_num(x))[1]) < 1e6
-        finite = np.abs(squares) > 1e-5 * (np.abs(x) ** 2).sum(axis=1)
-    x = x[(last < 1e-11) & regular & finite]
+            last[going] = np.linalg.norm(step, axis=1) / np.linalg.norm(x[going], axis=1)
+            x[going] -= np.nan_to_num(step)
+            going = going[~(last[going] < 1e-13)]
+    x = x[last < 1e-11]
+    regular = np.linalg.cond(_quadrics(maps, lengths, c, x)[1]) < 1e6
+    finite = np.abs((x[:, :4] ** 2).sum(axis=1)) > 1e-5 * (np.abs(x) ** 2).sum(axis=1)
+    x = x[regular & finite]
     x = x / np.sqrt((x[:, :4] ** 2).sum(axis=1))[:, None]
     kept = []
     for z in x:

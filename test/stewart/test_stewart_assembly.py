@@ -145,6 +145,7 @@ def test_real_poses_by_blind_search(rng):
             xtol=1e-15,
             ftol=1e-15,
             gtol=1e-15,
+            max_nfev=60,
         )
         if np.abs(result.fun).max() < 1e-11:
             T = np.eye(4)

@@ -41,11 +41,11 @@ def assert_same_but_for_round_off(actual: str, expected: str) -> None:
     assert next(numbers) == pytest.approx(next(numbers), rel=1e-12, abs=1e-12)
 
 
-def central(function, n, h=1e-3):
-    """Derivatives of a function of a vector of n numbers, at zero, of order four; along the last axis."""
+def central(function, along, h=1e-3):
+    """Derivatives of a function of a vector of n numbers, at zero, of order four; along the last axis.
 
-    def column(k):
-        e = np.eye(n)[k] * h
-        return (8 * (function(e) - function(-e)) - (function(2 * e) - function(-2 * e))) / (12 * h)
-
-    return np.stack([column(k) for k in range(n)], axis=-1)
+    `along` are directions (m, n), or n, for each number by itself.
+    """
+    directions = np.eye(along) if isinstance(along, int) else along
+    ends = [[(function(s * e), function(-s * e)) for s in (h, 2 * h)] for e in directions]
+    return np.stack([(8 * (a - b) - (c - d)) / (12 * h) for (a, b), (c, d) in ends], axis=-1)

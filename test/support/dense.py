@@ -35,6 +35,13 @@ def ad_dual(V):
     return out
 
 
+def twist_of(T, T1, T2):
+    """Body twist vee(T^-1 T') and its rate."""
+    back = inverse(T)
+    X = back @ T1
+    return vee(X), vee(back @ T2 - X @ X)
+
+
 class Tree:
     """Bodies in any order in which parents come first."""
 
@@ -72,11 +79,7 @@ class Tree:
 
     def twists(self, q, v, a=None, step=None):
         """Body twists V = vee(T^-1 T') and their rates, by name."""
-        out = {}
-        for name, (T, T1, T2) in self.series(q, v, a, step).items():
-            X = inverse(T) @ T1
-            out[name] = vee(X), vee(inverse(T) @ T2 - X @ X)
-        return out
+        return {name: twist_of(*series) for name, series in self.series(q, v, a, step).items()}
 
     def poses(self, q):
         return {name: s[0] for name, s in self.series(q).items()}
@@ -106,11 +109,11 @@ class Tree:
         """Tau; f_ext by body name or as rows in the order of the moving bodies."""
         if f_ext is not None and not isinstance(f_ext, dict):
             f_ext = dict(zip(self.moving, f_ext, strict=True))
-        J, motion, poses = self.jacobians(q, step), self.twists(q, v, a, step), self.series(q, step=step)
+        J, series = self.jacobians(q, step), self.series(q, v, a, step)
         tau = 0.0
         for body in self.bodies:
-            G, (V, A) = self.generalized_inertia(body), motion[body.name]
-            lift = np.concatenate([np.zeros(3), -poses[body.name][0][:3, :3].T @ self.gravity])
+            G, (V, A) = self.generalized_inertia(body), twist_of(*series[body.name])
+            lift = np.concatenate([np.zeros(3), -series[body.name][0][:3, :3].T @ self.gravity])
             F = G @ (A + lift) - ad_dual(V) @ G @ V
             if f_ext is not None and body.name in f_ext:
                 F = F - f_ext[body.name]

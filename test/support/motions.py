@@ -5,6 +5,8 @@ A series is (T, dT/dt, d2T/dt2). Everything takes complex numbers, so that a com
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
@@ -58,20 +60,30 @@ def screw(x, q):
     return out
 
 
+@lru_cache(20000, typed=True)  # a complex number may be equal to a real one
+def screw_and_slopes(twist, q):
+    """exp(hat(x) q) and its two derivatives along q, for a twist given as bytes: each is asked for again and again."""
+    x = np.frombuffer(twist)
+    T, X = screw(x, q), hat(x)
+    found = T, T @ X, T @ X @ X
+    for matrix in found:
+        matrix.flags.writeable = False
+    return found
+
+
 class Screws:
     """Coordinates one after the other, each a screw of its own."""
 
     def __init__(self, *twists):
         self.twists = np.array(twists, dtype=float).reshape(-1, 6)
-        self.matrices = [hat(x) for x in self.twists]
+        self.numbers = [x.tobytes() for x in self.twists]
         self.nq = self.nv = len(self.twists)
 
     def series(self, q, v, a, step):
         total = None
-        for x, X, qi, vi, ai, si in zip(self.twists, self.matrices, q, v, a, step, strict=True):
-            T = screw(x, qi + si)
-            TX = T @ X
-            part = T, TX * vi, TX * ai + TX @ X * vi**2
+        for x, qi, vi, ai, si in zip(self.numbers, q, v, a, step, strict=True):
+            T, T1, T2 = screw_and_slopes(x, qi + si)
+            part = T, T1 * vi, T1 * ai + T2 * vi**2
             total = part if total is None else product(total, part)
         return total or (np.eye(4), np.zeros((4, 4)), np.zeros((4, 4)))
 

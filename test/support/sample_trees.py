@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import pytest
 from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics import ModelBuilder, SpatialInertia, joint_types
@@ -220,6 +221,20 @@ def custom_six(rng):
 @_joint
 def fixed(rng):
     return Screws(), joint_types.fixed()
+
+
+#: Kinds made of steps that others are made of, too: with other signs, in another order, or more of them.
+ALIKE = ("revolute_reversed", "continuous", "prismatic_reversed", "cylindrical", "planar_downwards", "euler_angles",
+         "custom_six")  # fmt: skip
+
+
+def each_kind(*without):
+    """Kinds of joints as parameters of a test: those that are like others in long studies only.
+
+    What describes a joint is tested with all of them, in test_dense.py; what is made of that need not be.
+    """
+    kinds = [kind for kind in JOINTS if kind not in without]
+    return [pytest.param(kind, marks=pytest.mark.slow) if kind in ALIKE else kind for kind in kinds]
 
 
 def body(rng, name, parent, kind, massless=False):

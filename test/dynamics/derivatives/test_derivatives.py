@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.compare import relative
-from support.sample_trees import JOINTS, around, chain, to_model, zoo
+from support.sample_trees import around, chain, each_kind, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
     ModelBuilder,
@@ -23,7 +23,7 @@ from lie_dynamics_ros.lie_dynamics import (
 
 STEP = 1e-30
 BLOCKS = ("dqdd_dq", "dqdd_dqd", "dqdd_dgiven", "dtau_dq", "dtau_dqd", "dtau_dgiven")
-KINDS = [kind for kind in JOINTS if kind != "fixed"]
+KINDS = each_kind("fixed")
 
 
 def state(tree, rng):

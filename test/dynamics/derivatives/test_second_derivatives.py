@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.compare import relative
 from support.motions import screw
-from support.sample_trees import JOINTS, around, branched, custom_of_screws, to_model
+from support.sample_trees import around, branched, custom_of_screws, each_kind, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
@@ -23,7 +23,6 @@ from lie_dynamics_ros.lie_dynamics.dynamics.derivatives.tensors import PackedSec
 
 STEP = 1e-30
 NAMES = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
-KINDS = [kind for kind in JOINTS if kind != "fixed"]
 
 
 def slopes(function, h=4e-3):
@@ -44,9 +43,7 @@ def state_of(tree, model, seed):
     return tree.random(rng), *rng.normal(size=(2, model.nv)), rng.normal(size=(model.n_bodies, 6))
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind == "custom_six" else kind for kind in KINDS]
-)
+@pytest.mark.parametrize("kind", each_kind("fixed"))
 def test_against_differences_of_the_definition(kind):
     rng = np.random.default_rng(1)
     tree = branched(rng, ["revolute", kind, "prismatic", kind, "helical"], [None, 0, 1, 1, 2])

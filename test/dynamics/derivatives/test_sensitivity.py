@@ -5,7 +5,7 @@ import pytest
 from support.compare import relative
 from support.dense import Tree
 from support.motions import hat, inverse, product, vee
-from support.sample_trees import JOINTS, around, branched, to_model, zoo
+from support.sample_trees import around, branched, each_kind, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
     Parameter,
@@ -21,7 +21,7 @@ from lie_dynamics_ros.lie_dynamics import (
 from lie_dynamics_ros.lie_dynamics.lie import inertial_parameters
 
 STEP = 1e-30
-KINDS = [kind for kind in JOINTS if kind != "fixed"]
+KINDS = each_kind("fixed")
 
 
 class ComplexTree(Tree):

@@ -87,12 +87,35 @@ def spoil(rng, kind, readings, start, end):
         readings[start:end] = np.nan
 
 
-def error(pose, fused):
-    """Rotation about the axes of {N} and displacement from an estimate to the truth, (6,)."""
-    turn = Rotation.from_matrix(pose[:3, :3] @ fused.pose[:3, :3].T).as_rotvec()
-    return np.r_[turn, pose[:3, 3] - fused.pose[:3, 3]]
+def errors(poses, found):
+    """Rotations about the axes of {N} and displacements from estimates to the truth, (n, 6)."""
+    told = np.array([fused.pose for fused in found])
+    turns = Rotation.from_matrix(poses[:, :3, :3] @ np.swapaxes(told[:, :3, :3], 1, 2)).as_rotvec()
+    return np.column_stack([turns, poses[:, :3, 3] - told[:, :3, 3]])
 
 
-def deviations(pose, fused):
-    """Error in standard deviations told, (6,)."""
-    return error(pose, fused) / np.sqrt(np.diagonal(fused.covariance))
+def deviations(poses, found):
+    """Errors in standard deviations told, (n, 6)."""
+    return errors(poses, found) / np.sqrt([np.diagonal(fused.covariance) for fused in found])
+
+
+def chi_squares(poses, found):
+    """Errors in the metric of the covariances told, (n,): 6 on average where these are honest."""
+    left = errors(poses, found)[..., None]
+    told = np.linalg.solve([fused.covariance for fused in found], left)
+    return (left * told).sum(axis=(1, 2))
+
+
+def follow(fusion, record, more=None):
+    """Estimates, none of them lost, which sensors were named and returned when, and the largest of the deviations."""
+    readings = record.lengths if more is None else np.column_stack([record.lengths, more])
+    samples = zip(readings, record.gyroscope, record.accelerometer, strict=True)
+    found = [fusion.update(*sample, dt=DT) for sample in samples]
+    assert not any(fused.lost for fused in found)
+    assert np.isfinite([fused.covariance for fused in found]).all()
+    return SimpleNamespace(
+        found=found,
+        named=[(k, name) for k, fused in enumerate(found) for name in fused.named],
+        returned=[(k, name) for k, fused in enumerate(found) for name in fused.returned],
+        worst=np.abs(deviations(record.poses, found)).max(),
+    )

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fusion_truth import DT, KINDS, LEG_NOISE, deviations, lengths, recording, spoil
+from fusion_truth import DT, KINDS, LEG_NOISE, deviations, errors, follow, lengths, recording, spoil
 from scipy.spatial.transform import Rotation
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -20,32 +20,20 @@ def fusion_for(record, delay_error=0.0, **options):
     return StewartFusion(PLATFORM, record.poses[0], inertial=imu, leg_resolution=0.0, **options)
 
 
-def follow(fusion, record):
-    """Samples with names of sensors named, returned; the largest error in deviations told, over all samples."""
-    named, returned, worst = [], [], 0.0
-    for k, pose in enumerate(record.poses):
-        fused = fusion.update(record.lengths[k], record.gyroscope[k], record.accelerometer[k], dt=DT)
-        assert not fused.lost and np.isfinite(fused.covariance).all()
-        named += [(k, name) for name in fused.named]
-        returned += [(k, name) for name in fused.returned]
-        worst = max(worst, np.abs(deviations(pose, fused)).max())
-    return named, returned, worst
-
-
 def trial(seed, kind=None, n=110, start=None):
     rng = np.random.default_rng(seed)
     record = recording(rng, PLATFORM, n)
     start = int(rng.integers(50, 60)) if start is None else start
     leg, kind = int(rng.integers(6)), kind or KINDS[rng.integers(4)]
     spoil(rng, kind, record.lengths[:, leg], start, start + 20)
-    named, returned, worst = follow(fusion_for(record), record)
-    others = [entry for entry in named if entry[1] != f"leg {leg + 1}" or entry[0] < start]
-    when = next((k - start + 1 for k, name in named if name == f"leg {leg + 1}" and k >= start), None)
-    back = next((k - start - 19 for k, name in returned if name == f"leg {leg + 1}"), None)
-    return when, others, worst, back
+    told = follow(fusion_for(record), record)
+    others = [entry for entry in told.named if entry[1] != f"leg {leg + 1}" or entry[0] < start]
+    when = next((k - start + 1 for k, name in told.named if name == f"leg {leg + 1}" and k >= start), None)
+    back = next((k - start - 19 for k, name in told.returned if name == f"leg {leg + 1}"), None)
+    return when, others, told.worst, back
 
 
-@pytest.mark.parametrize("count", [15, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [8, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_failing_leg_is_named_within_five_samples(count):
     """No trial withholds a pose: `follow` asks each for one that is not lost."""
     found = [trial(seed) for seed in range(count)]
@@ -59,15 +47,13 @@ def test_a_failing_leg_is_named_within_five_samples(count):
 
 def test_a_drift_as_fast_as_derived_is_named_in_five_samples():
     """With 6 + 2.33 deviations of evidence in (1 + ... + 5) / sqrt(5) r / s, r = 1.24 s; s is told by the filter."""
-    late = 0
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         record = recording(rng, PLATFORM, 70)
         fusion = fusion_for(record)
         record.lengths[60:, 2] += 1.5 * 1.24 * np.hypot(LEG_NOISE, 4e-6) * np.arange(1, 11)
-        named, _, _ = follow(fusion, record)
-        late += not (named and named[0][0] < 65 and named[0][1] == "leg 3")
-    assert late <= 1
+        first, *_ = follow(fusion, record).named
+        assert first[0] < 65 and first[1] == "leg 3", (seed, first)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,24 +70,24 @@ def test_faults_of_an_imu_are_its_own(kind):
         fusion = StewartFusion(
             PLATFORM, record.poses[0], inertial=InertialSensor(resolution=(0.0, 0.0)), leg_resolution=0.0
         )
-        named, returned, worst = follow(fusion, record)
-        assert [who for _, who in named] == [name] and 80 <= named[0][0] < 85, (kind, name, named)
-        assert [who for _, who in returned] == [name] and worst < 5.0
+        told = follow(fusion, record)
+        assert [who for _, who in told.named] == [name] and 80 <= told.named[0][0] < 85, (kind, name, told.named)
+        assert [who for _, who in told.returned] == [name] and told.worst < 5.0
 
 
 def test_two_legs_fail_at_once():
     record = recording(np.random.default_rng(8), PLATFORM, 120)
     record.lengths[80:, 1] += 2e-3
     record.lengths[80:, 4] = np.nan
-    named, returned, worst = follow(fusion_for(record), record)
-    assert sorted(named) == [(80, "leg 2"), (80, "leg 5")] and not returned and worst < 5.0
+    told = follow(fusion_for(record), record)
+    assert sorted(told.named) == [(80, "leg 2"), (80, "leg 5")] and not told.returned and told.worst < 5.0
 
 
-def test_five_legs_and_an_imu_hold_for_seconds():
-    record = recording(np.random.default_rng(9), PLATFORM, 2000)
-    record.lengths[200:1900, 3] = np.nan
-    named, returned, worst = follow(fusion_for(record), record)
-    assert named == [(200, "leg 4")] and [name for _, name in returned] == ["leg 4"] and worst < 5.0
+def test_five_legs_and_an_imu_hold_for_a_second():
+    record = recording(np.random.default_rng(9), PLATFORM, 1200)
+    record.lengths[100:1100, 3] = np.nan
+    told = follow(fusion_for(record), record)
+    assert told.named == [(100, "leg 4")] and [name for _, name in told.returned] == ["leg 4"] and told.worst < 5.0
 
 
 def test_five_legs_without_imu_are_honest_and_then_lost():
@@ -110,15 +96,14 @@ def test_five_legs_without_imu_are_honest_and_then_lost():
     fusion = StewartFusion(PLATFORM, record.poses[0])
     found = [fusion.update(lengths, dt=DT) for lengths in record.lengths]
     assert found[49].left_out == {} and not found[60].lost and found[-1].lost
-    for pose, fused in zip(record.poses, found, strict=True):
-        assert np.abs(deviations(pose, fused)).max() < 5.0
+    assert np.abs(deviations(record.poses, found)).max() < 5.0
 
 
 def test_a_leg_that_stays_wrong_is_not_taken_in_when_the_rest_becomes_vague():
-    record = recording(np.random.default_rng(11), PLATFORM, 1500)
+    record = recording(np.random.default_rng(11), PLATFORM, 1000)
     record.lengths[100:, 5] += 3e-4
-    named, returned, worst = follow(fusion_for(record), record)
-    assert named == [(100, "leg 6")] and not returned and worst < 5.0
+    told = follow(fusion_for(record), record)
+    assert told.named == [(100, "leg 6")] and not told.returned and told.worst < 5.0
 
 
 def test_a_redundant_leg_is_judged_like_any_other():
@@ -141,25 +126,25 @@ def test_a_hit_is_not_blamed_on_a_sensor():
     fusion = StewartFusion(PLATFORM, record.poses[0], leg_resolution=0.0)
     found = [fusion.update(lengths, dt=DT) for lengths in record.lengths]
     assert not any(fused.named for fused in found) and any(fused.disturbed for fused in found)
-    assert np.abs(deviations(record.poses[-1], found[-1])).max() < 5.0
+    assert np.abs(deviations(record.poses[-1:], found[-1:])).max() < 5.0
 
 
 @pytest.mark.parametrize("reading", [1e300, -1e300, 1e7, np.inf, 0.0, -0.5])
 def test_readings_that_no_leg_has_are_named_at_once(reading):
     record = recording(np.random.default_rng(16), PLATFORM, 40)
     record.lengths[30:, 1] = reading
-    named, _, worst = follow(fusion_for(record), record)
-    assert named == [(30, "leg 2")] and worst < 5.0
+    told = follow(fusion_for(record), record)
+    assert told.named == [(30, "leg 2")] and told.worst < 5.0
 
 
 def test_with_a_jerk_told_too_small_by_far_the_estimate_is_lost():
     record = recording(np.random.default_rng(17), PLATFORM, 100)
-    assert follow(fusion_for(record, jerk=(1.0, 5.0)), record)[0] == []
+    assert follow(fusion_for(record, jerk=(1.0, 5.0)), record).named == []
     fusion = fusion_for(record, jerk=(0.01, 0.05))
     found = [fusion.update(record.lengths[k], record.gyroscope[k], record.accelerometer[k], dt=DT) for k in range(100)]
     lost = [fused for fused in found if fused.lost]
     assert lost and not lost[-1].covariance[:3, :3].max() > 1e-2
-    assert found[-1].lost or np.abs(deviations(record.poses[-1], found[-1])).max() < 5.0
+    assert found[-1].lost or np.abs(deviations(record.poses[-1:], found[-1:])).max() < 5.0
 
 
 def test_a_standing_platform_has_no_stuck_sensors():
@@ -180,8 +165,7 @@ def test_one_axis_of_an_imu_that_is_no_number_is_named_without_warnings(sensor, 
     record = recording(np.random.default_rng(3), PLATFORM, 30)
     getattr(record, sensor)[20, 1] = value
     with np.errstate(all="raise"):
-        named = follow(fusion_for(record), record)[0]
-    assert named == [(20, sensor)]
+        assert follow(fusion_for(record), record).named == [(20, sensor)]
 
 
 TURN = Rotation.from_rotvec([0.02, -0.015, 0.01]).as_matrix()
@@ -192,24 +176,31 @@ ERRORS = {
 }
 
 
+def moderate(late):
+    return recording(np.random.default_rng(18), PLATFORM, 500, size=2.0, late=late)
+
+
+@pytest.fixture(scope="module")
+def off_by_legs_alone():
+    """Root mean square of the distance from the truth; how late the IMU is changes nothing of the legs."""
+    record, fusion = moderate(0.0), StewartFusion(PLATFORM, moderate(0.0).poses[0])
+    found = [fusion.update(lengths, dt=DT) for lengths in record.lengths]
+    return np.sqrt(np.mean(np.sum(errors(record.poses, found)[:, 3:] ** 2, axis=1)))
+
+
 @pytest.mark.parametrize(("kind", "late"), [*((kind, 0.0) for kind in ERRORS), ("alignment", 4e-3)])
-def test_an_ordinary_imu_costs_no_healthy_leg(kind, late):
+def test_an_ordinary_imu_costs_no_healthy_leg(kind, late, off_by_legs_alone):
     """Turned by 1.5 degrees, 2 % off, or late: no worse than the legs alone, and the covariance tells it."""
-    record = recording(np.random.default_rng(18), PLATFORM, 800, size=2.0, late=late)
+    record = moderate(late)
     record.gyroscope, record.accelerometer = (
         readings @ error.T
         for readings, error in zip((record.gyroscope, record.accelerometer), ERRORS[kind], strict=True)
     )
-    alone, off = StewartFusion(PLATFORM, record.poses[0]), []
-    fusion = fusion_for(record, delay_error=InertialSensor().delay_error)
-    for k, pose in enumerate(record.poses):
-        fused = fusion.update(record.lengths[k], record.gyroscope[k], record.accelerometer[k], dt=DT)
-        legs = alone.update(record.lengths[k], dt=DT)
-        assert not fused.left_out
-        distances = [np.linalg.norm(pose[:3, 3] - one.pose[:3, 3]) for one in (fused, legs)]
-        off.append([*distances, *(pose[:3, 3] - fused.pose[:3, 3]) / np.sqrt(np.diagonal(fused.covariance)[3:])])
-    both, told = np.sqrt(np.mean(np.square(off), axis=0))[:2], np.sqrt(np.mean(np.square(off)[:, 2:]))
-    assert both[0] < 1.1 * both[1] and 1 / 1.5 < told < 1.5
+    found = follow(fusion_for(record, delay_error=InertialSensor().delay_error), record).found
+    assert not any(fused.left_out for fused in found)
+    off = np.sqrt(np.mean(np.sum(errors(record.poses, found)[:, 3:] ** 2, axis=1)))
+    assert off < 1.1 * off_by_legs_alone
+    assert 1 / 1.5 < np.sqrt(np.mean(deviations(record.poses, found)[:, 3:] ** 2)) < 1.5
 
 
 @pytest.mark.parametrize("peak", [6.0, 30.0])
@@ -248,7 +239,15 @@ def knocked(seed, n=350, start=200, pulse=5):
     return record
 
 
-@pytest.mark.parametrize(("inertial", "seeds"), [(True, (1, 5, 7, 11, 12, 17)), (False, (0, 1, 7, 13))])
+@pytest.mark.parametrize(
+    ("inertial", "seeds"),
+    [
+        (True, (1, 7, 12)),
+        (False, (0, 7)),
+        pytest.param(True, (5, 11, 17), marks=pytest.mark.slow),
+        pytest.param(False, (1, 13), marks=pytest.mark.slow),
+    ],
+)
 def test_no_knock_leaves_anything_out_for_long(inertial, seeds):
     """Up to five healthy sensors are left out while it lasts, and all are in use again within 0.1 s."""
     for seed in seeds:
@@ -260,17 +259,18 @@ def test_no_knock_leaves_anything_out_for_long(inertial, seeds):
             fused = fusion.update(record.lengths[k], *felt, dt=DT)
             lost += fused.lost
             assert not (k >= 320 and fused.left_out), seed
-        assert lost < 100 and np.abs(deviations(record.poses[-1], fused)).max() < 5.0, seed
+        assert lost < 100 and np.abs(deviations(record.poses[-1:], [fused])).max() < 5.0, seed
 
 
 @pytest.mark.parametrize(
-    ("jump", "back"), [pytest.param(1e-3, 1.0, marks=pytest.mark.slow), (3e-4, 1.0), (1e-3, 0.6), (1e-3, 0.0)]
+    ("jump", "back"),
+    [(3e-4, 1.0), (1e-3, 0.6), *(pytest.param(1e-3, back, marks=pytest.mark.slow) for back in (1.0, 0.0))],
 )
 def test_a_leg_that_jumps_back_is_taken_in_beside_an_imu_of_unknown_delay(jump, back):
     """The IMU is 2 ms late, which nobody told: without the leg its length is soon known to a millimetre only."""
-    record = recording(np.random.default_rng(300), PLATFORM, 1000, late=2e-3)
-    record.lengths[400:, 2] += jump
-    record.lengths[800:, 2] -= back * jump
-    named, returned, worst = follow(fusion_for(record, 3e-3), record)
-    assert named == [(400, "leg 3")] and worst < 5.0
-    assert returned == ([(819, "leg 3")] if back == 1.0 else [])
+    record = recording(np.random.default_rng(300), PLATFORM, 620, late=2e-3)
+    record.lengths[150:, 2] += jump
+    record.lengths[550:, 2] -= back * jump
+    told = follow(fusion_for(record, 3e-3), record)
+    assert told.named == [(150, "leg 3")] and told.worst < 5.0
+    assert told.returned == ([(569, "leg 3")] if back == 1.0 else [])
