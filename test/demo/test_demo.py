@@ -95,15 +95,24 @@ def wait_for(condition, what):
         time.sleep(0.05)
 
 
-def test_passes_and_draws(tmp_path):
-    """As short as control can be shown, else as it comes."""
-    demo = run("--seconds", f"{SHORTEST:g}", cwd=tmp_path)
+def passes_and_draws(folder, pictures, *arguments):
+    """Run the whole demo; return what it says."""
+    demo = run(*arguments, cwd=folder)
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 0, output
-    assert "demo passed" in output and "payload found" in output
-    for picture in ("control.png", "torques.png", "stewart.png"):
-        assert (tmp_path / "demo_output" / picture).read_bytes().startswith(b"\x89PNG")
+    assert "demo passed" in output
+    drawn = {path.name: path.read_bytes() for path in (folder / "demo_output").iterdir()}
+    assert sorted(drawn) == pictures
+    assert all(picture.startswith(b"\x89PNG") for picture in drawn.values())
     assert not children_of(demo.pid)
+    return output
+
+
+@pytest.mark.slow
+def test_passes_and_draws(tmp_path):
+    """As short as control can be shown, else as it comes."""
+    pictures = ["control.png", "stewart.png", "torques.png"]
+    assert "payload found" in passes_and_draws(tmp_path, pictures, "--seconds", f"{SHORTEST:g}")
 
 
 WEAK = """<robot name="weak"><link name="base"/>
@@ -129,13 +138,9 @@ def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path, monkey
     assert sorted(started) == ["inverse_dynamics", "simulated_robot", "simulated_stewart", "stewart_pose"]
 
 
-@pytest.mark.slow
 def test_passes_where_control_cannot_be_shown(tmp_path):
-    path = tmp_path / "weak.urdf"
-    path.write_text(WEAK)
-    demo = run("--urdf", path.name, cwd=tmp_path)
-    output, _ = demo.communicate(timeout=DEADLINE)
-    assert demo.returncode == 0, output
+    (tmp_path / "weak.urdf").write_text(WEAK)
+    output = passes_and_draws(tmp_path, ["stewart.png", "torques.png"], "--urdf", "weak.urdf")
     assert "control is not shown: its effort limits" in output
 
 

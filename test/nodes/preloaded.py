@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,8 +32,10 @@ OF_ROS = ("ROS_", "RMW_", "FASTDDS_", "FASTRTPS_", "PYTEST_")
 """How variables begin that only count when a node begins with ROS; others may change what is imported."""
 
 MESSAGES = ("action", "builtin_interfaces", "diagnostic", "geometry", "lifecycle", "nav", "rcl_interfaces", "rosgraph")
-MESSAGES += ("sensor", "std", "trajectory")
+MESSAGES += ("sensor", "service", "std", "trajectory", "type_description_interfaces", "visualization")
 """Packages of messages that nodes import."""
+SERVICES = ("lifecycle_msgs", "rcl_interfaces", "std_srvs", "type_description_interfaces")
+"""Packages of services that nodes import, beside the own one."""
 
 
 class PreloadedStarts:
@@ -119,33 +122,39 @@ def imports_depend_on() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(OF_ROS)}
 
 
+def threads() -> int:
+    """Return how many threads this process has; 0 where that is not told."""
+    tasks = Path("/proc/self/task")
+    return len(list(tasks.iterdir())) if tasks.exists() else 0
+
+
 def preload() -> None:
-    """Import what nodes import, but for their own modules; load the kernels that most of them call."""
+    """Import what nodes import, but for the programs themselves; load the kernels that most of them call."""
     from lie_dynamics_ros import nodes, ros
     from lie_dynamics_ros.demo import NEEDED
     from lie_dynamics_ros.lie_dynamics.engine.ahead import load_all
 
-    for module in pkgutil.iter_modules(nodes.__path__, f"{nodes.__name__}."):
-        if module.ispkg:
-            try:
-                import_module(f"{module.name}.core")
-            except ModuleNotFoundError as error:
-                if error.name != f"{module.name}.core":
-                    raise
     for kernel in load_all():
         if kernel.py_func.__name__ in NEEDED:
             kernel.compile_all()
-    threads = Path("/proc/self/task")
-    assert not threads.exists() or len(list(threads.iterdir())) == 1, "copies would lack the other threads"
+    at_first = threads()
+    from rclpy.experimental import events_executor  # noqa: F401
     from rclpy.type_support import check_for_type_support
 
-    for module in pkgutil.walk_packages(ros.__path__, f"{ros.__name__}."):
-        import_module(module.name)
-    for package in MESSAGES:
-        messages = import_module(f"{package}.msg" if package.endswith("interfaces") else f"{package}_msgs.msg")
-        for message in vars(messages).values():
-            if isinstance(message, type):
-                check_for_type_support(message)
+    of_rclpy = threads()
+    for room in (ros, nodes):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            if not module.name.endswith(".node"):
+                import_module(module.name)
+    packages = [f"{package}.msg" if package.endswith("interfaces") else f"{package}_msgs.msg" for package in MESSAGES]
+    packages += [f"{package}.srv" for package in SERVICES]
+    if find_spec("lie_dynamics_interfaces"):
+        packages += ["lie_dynamics_interfaces.msg", "lie_dynamics_interfaces.srv"]
+    for package in packages:
+        for type_ in vars(import_module(package)).values():
+            if isinstance(type_, type):
+                check_for_type_support(type_)
+    assert at_first <= 1 and threads() == of_rclpy, "copies would lack the other threads"
     inspect.getmodule(sys._getframe())  # which the first line that a node logs does, for 0.15 s
     gc.freeze()
 

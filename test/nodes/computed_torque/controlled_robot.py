@@ -29,7 +29,7 @@ def trajectory(joints, times, position, velocity=None, acceleration=None, effort
 class Loop:
     """A controller and a robot of some states per second, and what they say."""
 
-    def __init__(self, bench, simulated=None, rate=500.0, **parameters):
+    def __init__(self, bench, simulated=None, rate=125.0, **parameters):
         self.bench = bench
         # In lock step, so that nothing depends on how busy the machine is.
         options = {

@@ -23,7 +23,7 @@ CANCELED, ABORTED, SUCCEEDED = GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABO
 def loop(ros, module_bench):
     with pytest.MonkeyPatch.context() as patch:
         provide(patch)
-        yield Client(Loop(module_bench, kp=[400.0], kd=[40.0], feedback_rate=100.0))
+        yield Client(Loop(module_bench, rate=500.0, kp=[400.0], kd=[40.0], feedback_rate=100.0))
 
 
 class Client:
