@@ -108,9 +108,14 @@ def passes_and_draws(folder, pictures, *arguments):
     return output
 
 
-@pytest.mark.slow
 def test_passes_and_draws(tmp_path):
-    """As short as control can be shown, else as it comes."""
+    """As it comes, but too short for control to be shown; that is a study of many seconds, below."""
+    assert "control is not shown: it takes 12 s" in passes_and_draws(tmp_path, ["stewart.png", "torques.png"])
+
+
+@pytest.mark.slow
+def test_passes_and_draws_with_control(tmp_path):
+    """As short as control can be shown."""
     pictures = ["control.png", "stewart.png", "torques.png"]
     assert "payload found" in passes_and_draws(tmp_path, pictures, "--seconds", f"{SHORTEST:g}")
 
@@ -138,9 +143,11 @@ def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path, monkey
     assert sorted(started) == ["inverse_dynamics", "simulated_robot", "simulated_stewart", "stewart_pose"]
 
 
+@pytest.mark.slow
 def test_passes_where_control_cannot_be_shown(tmp_path):
     (tmp_path / "weak.urdf").write_text(WEAK)
-    output = passes_and_draws(tmp_path, ["stewart.png", "torques.png"], "--urdf", "weak.urdf")
+    options = ["--urdf", "weak.urdf", "--seconds", f"{SHORTEST:g}"]
+    output = passes_and_draws(tmp_path, ["stewart.png", "torques.png"], *options)
     assert "control is not shown: its effort limits" in output
 
 
