@@ -138,8 +138,8 @@ def test_never_upside_down(kind, turn, rng):
     ):
         with pytest.raises(InputError, match=r"loop .* is closed upside down"):
             refused()
-    near = []
-    for size in [0.0] * 5 + [0.3] * 20:
+    near, sizes = [], [0.0] * 2 + [0.3] * 10
+    for size in sizes:
         guess = model.integrate(there, rng.normal(size=6) * size)
         found = assemble(model, constraints, guess)
         assert found.converged or size == 0.0
@@ -148,7 +148,7 @@ def test_never_upside_down(kind, turn, rng):
             near.append(project_to_constraints(model, constraints, guess)[0])
             assert upright(model, kind, near[-1]) > (0.0 if kind == "welded_in_plane" else 0.9)  # which may tilt
             assert np.abs(constraint_error(model, constraints, near[-1])).max() < 1e-12
-    assert len(near) > 12 or turn[3] != 0  # from a third of a turn it may give up, never end there
+    assert len(near) > 0.5 * len(sizes) or turn[3] != 0  # from a third of a turn it may give up, never end there
 
 
 def test_errors_of_a_turned_loop_have_the_jacobian(rng):

@@ -22,7 +22,7 @@ from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_
 from lie_dynamics_ros.lie_dynamics.tracking import TrackingStatus
 
 
-def motion(made, rate, count=200, dt=1e-3, seed=0):
+def motion(made, rate, count, dt=1e-3, seed=0):
     """Closed configurations (count, nq) along a smooth motion whose fastest joint moves at `rate`."""
     rng = np.random.default_rng(seed)
     model, constraints, q = made.model, made.constraints, made.q
@@ -44,7 +44,7 @@ def places(made, names=None):
 @pytest.mark.parametrize("name", MADE | MORE)
 def test_ordinary_motion_is_found_and_certified(name):
     made = (MADE | MORE)[name]()
-    model, states = made.model, motion(made, 0.5)
+    model, states = made.model, motion(made, 0.5, 100)
     rates = np.full(model.nv, 1.0)
     tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated, rates)
     found = tracker.update_many(states[:, places(made)], dt=1e-3)
@@ -274,11 +274,11 @@ def test_time_to_singularity_is_when_the_couplers_are_in_line(rates, horizon):
     before = tracker._memory.copy()
 
     def stretched(t):
-        first, second = y + t * np.array(rates)
+        first, second = y[:, None] + np.outer(rates, t)
         return abs(0.6 + 0.3 * np.exp(1j * second) - 0.3 * np.exp(1j * first)) - 1.0
 
     times = np.linspace(0.0, horizon, 60001)
-    over = np.flatnonzero([stretched(t) >= 0.0 for t in times])
+    over = np.flatnonzero(stretched(times) >= 0.0)
     left = tracker.time_to_singularity(rates, horizon)
     if over.size:
         assert times[over[0]] - 0.05 * horizon <= left <= times[over[0]]

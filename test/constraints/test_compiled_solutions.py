@@ -130,8 +130,17 @@ def constrained_tree(rng, kind, extras):
     return model, ConstraintSet(model, [loop, *own]), q0
 
 
-@pytest.mark.parametrize("extras", [(), ("coupling",), ("user",), ("coupling", "user")])
-@pytest.mark.parametrize("kind", ["spherical", "custom_ball"])
+@pytest.mark.parametrize(
+    ("kind", "extras"),
+    [
+        ("spherical", ()),
+        ("custom_ball", ("coupling",)),
+        ("spherical", ("coupling", "user")),
+        *(pytest.param("spherical", extras, marks=pytest.mark.slow) for extras in (("coupling",), ("user",))),
+        *(pytest.param("custom_ball", extras, marks=pytest.mark.slow) for extras in ((), ("user",))),
+        pytest.param("custom_ball", ("coupling", "user"), marks=pytest.mark.slow),
+    ],
+)
 def test_projection(kind, extras, rng):
     model, constraints, q0 = constrained_tree(rng, kind, extras)
     closed = assemble(model, constraints, q0)

@@ -1,5 +1,7 @@
 """Constrained dynamics along parameters, against differences of order six of the functions themselves."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -74,6 +76,7 @@ SCREWS = {
 }
 
 
+@cache
 def build(parent=0.0, base=0.0, cross=0.0, pitch=0.0, mass=0.0, gravity=0.0, **own):
     """A tree of eight coordinates and its loops, changed by as much."""
     types = {"cross": None, "screw": None}

@@ -46,8 +46,17 @@ def dense(tree, loops, q, qd, tau, f_ext=None):
     return qdd, A.T @ force
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", TREES)
+IN_EVERY_RUN = {"free": KINDS, "custom": ("welded", "point_in_plane"), "zoo": ("universal", "distance")}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        pytest.param(name, kind, marks=() if kind in IN_EVERY_RUN[name] else pytest.mark.slow)
+        for name in TREES
+        for kind in KINDS
+    ],
+)
 def test_one_loop(name, kind, rng):
     tree = TREES[name](rng)
     model = to_model(tree)

@@ -35,7 +35,9 @@ def upside_down(loop, poses):
     return loop.kind in ("revolute", "cylindrical", "planar") and loop.axis @ Q @ loop.second_axis < 0.0
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "custom_six" else name for name in TREES]
+)
 def test_loops_are_what_their_definitions_say(name, rng):
     tree = TREES[name](rng)
     model = to_model(tree)

@@ -91,7 +91,10 @@ def alpha_of_refined(base, platform, lengths, T, digits=60):
         x, c = mp.matrix(first), [mp.mpf(v) for v in study_point(T)[:4].tolist()]
         for _ in range(12):
             f, jacobian = _exact(maps, squares, c, x)
-            x = x - mp.lu_solve(jacobian, f)
+            step = mp.lu_solve(jacobian, f)
+            x = x - step
+            if mp.norm(step) < mp.mpf(10) ** (-digits // 2):  # the next would be below the last digit
+                break
         f, jacobian = _exact(maps, squares, c, x)
         inverse = jacobian**-1
         beta = mp.norm(inverse * f)

@@ -57,7 +57,7 @@ def test_designs_of_no_class_have_their_count(name, rng):
     assert 0.4 * count < len(zeros) <= count
     for T in real_poses(zeros):
         assert gaps(found.poses, T).min() < 1e-6
-    for T in found.poses[:4]:
+    for T in found.poses[:2]:
         moved, alpha = study_oracle.alpha_of_refined(case.base, case.platform, case.lengths, T)
         assert moved < 1e-9 and alpha < ALPHA
 
@@ -68,7 +68,7 @@ def test_counts_do_not_change_with_the_lengths(name, rng):
     count, draw = SPECIAL[name]
     case = case_of(draw, rng)
     platform = StewartPlatform(case.base, case.platform, allow_singular=True)
-    for _ in range(3):
+    for _ in range(2):
         T = random_pose(rng)
         found = assembly_modes(platform, lengths_of(case.base, case.platform, T))
         assert found.certain and found.complex_count == count

@@ -134,7 +134,7 @@ def test_pose_from_angles_is_exact_and_no_mode_is_missing(rng):
         found = []
         for _ in range(75):
             start = np.r_[rng.uniform(-np.pi, np.pi, 3), rng.uniform(-0.15, 0.15, 3)]
-            close = least_squares(gaps, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=420)
+            close = least_squares(gaps, start, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=140)
             if np.abs(close.fun).max() < 1e-11:
                 found.append(se3.from_parts(Rotation.from_rotvec(close.x[:3]).as_matrix(), close.x[3:]))
         assert len(found) > 10

@@ -88,16 +88,12 @@ def run_row(method: str, reading: str = "", note: Note = lambda text: None, **op
     platform = reference_platform()
     lengths = platform.leg_lengths(paper.TRUE_POSE)
     grid: dict[str, Any] = {"alpha": paper.STEP_FACTORS} if method.startswith("gn") else {"tau": paper.DAMPING_RATIOS}
-    iterations, poses = [], []
-    for number, state in enumerate(paper.STATES, start=1):
-        guesses = np.broadcast_to(state, (len(paper.STEP_FACTORS), 4, 4))
-        result = solve_forward_kinematics(platform, lengths, guesses, method, **grid, **options)
-        iterations.append(result.iterations)
-        poses.append(result.pose)
+    guesses = np.repeat(np.stack(paper.STATES)[:, None], len(paper.STEP_FACTORS), axis=1)
+    result = solve_forward_kinematics(platform, lengths, guesses, method, **grid, **options)
+    for number in range(1, len(paper.STATES) + 1):
         note(f"{method.upper()} from state {number}{': ' if reading else ''}{reading}")
-    ends = np.stack(poses)
-    to_branch = paper.near(ends, paper.BRANCH_POSE, *paper.BRANCH_TOLERANCES)
-    return Row(method, reading, np.stack(iterations), paper.near(ends, paper.TRUE_POSE), to_branch)
+    to_branch = paper.near(result.pose, paper.BRANCH_POSE, *paper.BRANCH_TOLERANCES)
+    return Row(method, reading, result.iterations, paper.near(result.pose, paper.TRUE_POSE), to_branch)
 
 
 def run_tables(note: Note = lambda text: None) -> list[Row]:

@@ -66,13 +66,10 @@ def test_whatever_is_measured_in_whatever_frames(measured):
     assert found.used.all() and not found.problems
     before, after = found.pose_errors()
     assert (after <= 1e-9).all() and (before > 1e-3).any()
-    squares = []
-    for seed in range(2):
-        *truth, seen, readings = measured_machine(np.random.default_rng(seed), measured)
-        found = calibrate_measured(DRAWN, seen, readings, measured=measured)
-        squares.append(np.mean((errors(found, *truth) / found.deviations) ** 2))
-        assert found.noise_ratio == pytest.approx(1.0, abs=0.35)
-    assert 0.4 < np.mean(squares) < 2.0
+    *truth, seen, readings = measured_machine(np.random.default_rng(0), measured)
+    found = calibrate_measured(DRAWN, seen, readings, measured=measured)
+    assert found.noise_ratio == pytest.approx(1.0, abs=0.35)
+    assert 0.4 < np.mean((errors(found, *truth) / found.deviations) ** 2) < 2.0
 
 
 def test_faulty_poses_are_named_and_too_many_refused():
