@@ -16,8 +16,8 @@ import pytest
 from .__main__ import TARGETS, load, main
 from .target import run_case
 
-COUNTS = {"functions": 600, "hostile": 15, "sdf": 60, "trajectories": 30, "urdf": 60, "yaml": 80}
-MORE = {"functions": 1500, "trajectories": 60}
+COUNTS = {"functions": 200, "hostile": 5, "sdf": 30, "trajectories": 10, "urdf": 30, "yaml": 40}
+MORE = {"functions": 1500, "hostile": 15, "sdf": 60, "trajectories": 60, "urdf": 60, "yaml": 80}
 ROOM = Path(__file__).parent
 NODES = {"lifecycle", "messages", "parameters", "services"}
 """Targets with real nodes, in the long run only."""

@@ -131,7 +131,7 @@ def test_transitions_in_every_order(shared, case):
     assert bench.state(node) == "finalized"
 
 
-STARTED_AGAIN = ("computed_torque", "contact", "stewart_pose")
+STARTED_AGAIN = ("computed_torque", "stewart_pose")
 """Nodes of every run: those that keep most from one state to the next."""
 
 

@@ -42,7 +42,7 @@ def launched(**given):
 @pytest.mark.parametrize("way", WAYS)
 def test_each_controller_moves_its_own_arm(bench, way):
     controllers = {}
-    for one in launched(namespace=bench.namespace, rate="100.0", **WAYS[way]):
+    for one in launched(namespace=bench.namespace, rate="50.0", **WAYS[way]):
         name, namespace, parameters = one["name"], one["namespace"], one["parameters"]
         if name == "computed_torque":  # which a busy machine does not stop
             controllers[namespace.rpartition("/")[2]] = f"{namespace}/{name}"

@@ -215,8 +215,18 @@ def test_whatever_ends_a_trajectory_ends_its_goal_with_the_reason(loop, event):
     assert expected in text and not canceled
 
 
-@pytest.mark.parametrize("mode", ["computed_torque", "passivity_based", "adaptive"])
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])  # of its speed that the robot kept meanwhile
+SHARES = {"computed_torque": 0.5, "passivity_based": 1.0, "adaptive": 0.0}
+"""Of its speed that the robot keeps in each mode while states are silent, in every run; with -m slow the others."""
+
+
+@pytest.mark.parametrize(
+    ("mode", "share"),
+    [
+        pytest.param(mode, share, marks=() if usual == share else pytest.mark.slow)
+        for mode, usual in SHARES.items()
+        for share in sorted(SHARES.values())
+    ],
+)
 def test_a_short_silence_of_states_pauses_a_goal(mode, share):
     loop = Loop(rate=1000.0, mode=mode)
     loop.run(0.05)
@@ -288,8 +298,14 @@ def test_a_goal_waits_while_speed_is_scaled_down_and_the_pause_outlasts_changes(
     assert result(loop, goal)[0] == SUCCESSFUL
 
 
-@pytest.mark.parametrize("end", ["cancel", "hold"])
-@pytest.mark.parametrize(("before", "wanted"), [(1.0, 0.0), (1.0, 0.01), (0.05, 1.0)])
+@pytest.mark.parametrize(
+    ("end", "before", "wanted"),
+    [
+        pytest.param(end, *speeds, marks=() if (j + k) % 2 else pytest.mark.slow)
+        for j, end in enumerate(("cancel", "hold"))
+        for k, speeds in enumerate([(1.0, 0.0), (1.0, 0.01), (0.05, 1.0)])
+    ],
+)
 def test_what_ends_while_its_speed_changes_comes_to_rest_and_stays_there(loop, end, before, wanted):
     goal = pursue(loop, moved([2.5], SWING))
     loop.core.scale_speed(before)

@@ -4,6 +4,7 @@ The oracle is the same robot told without wrapping.
 """
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ class Told:
         return np.where(self.endless, wrap(q), q)
 
 
-def run(name, told, act, seconds=2.5, start=None, velocity=True, period=2 * PERIOD, **parameters):
+def run(name, told, act, seconds=2.0, start=None, velocity=True, period=2 * PERIOD, **parameters):
     """Let the controller move MuJoCo's arm; return where that ends less where it began, and the outputs."""
     arm, controller = arms.load(name).simulated(), Controller(text_of(name), **parameters)
     begin = np.array(START[name] if start is None else start)
@@ -82,7 +83,7 @@ def moves(name, to, by="points"):
         goal[JOINT[name]] = to if by == "points" else seen[JOINT[name]] + to
         points = [goal] if by == "points" else [seen, goal]
         zero = np.zeros((len(points), len(goal)))
-        controller.follow([2.0] if by == "points" else [0.0, 2.0], points, zero, zero)
+        controller.follow([1.6] if by == "points" else [0.0, 1.6], points, zero, zero)
 
     return act
 
@@ -96,12 +97,14 @@ GOALS = [
     (True, 2.6, -0.5), (False, 3.5 + 6 * np.pi, 0.4),
 ]  # fmt: skip
 FOLLOWERS = [("kinova", "passivity_based", True), ("kinova", "adaptive", True), ("ur5", "passivity_based", False)]
+slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize(
     ("name", "mode", "velocity", "wraps", "to", "way"),
     [("kinova", "computed_torque", True, *goal) for goal in GOALS]
-    + [(*follower, *goal) for follower in FOLLOWERS for goal in (GOALS[1], GOALS[2])],
+    + [(*follower, *GOALS[1 + k % 2]) for k, follower in enumerate(FOLLOWERS)]
+    + [slow(*follower, *GOALS[2 - k % 2]) for k, follower in enumerate(FOLLOWERS)],
 )
 def test_goals_take_the_short_way_over_the_seam(name, mode, wraps, to, way, velocity):
     moved, outputs = run(name, Told(name, wraps), moves(name, to), mode=mode, velocity=velocity)
@@ -122,7 +125,7 @@ def test_a_planner_may_count_other_turns_than_the_driver(name, turns):
     np.testing.assert_allclose(moved, turned(name, 0.3), rtol=0, atol=0.01)
 
 
-@pytest.mark.parametrize(("name", "wraps"), [("kinova", True), ("ur5", True), ("ur5", False)])
+@pytest.mark.parametrize(("name", "wraps"), [slow("kinova", True), ("ur5", True), ("ur5", False)])
 def test_a_trajectory_that_winds_is_followed_as_written(name, wraps):
     seconds = {"kinova": 13.0, "ur5": 5.0}[name]  # as quickly as its joint turns
     t = np.linspace(0.0, seconds, 27)
@@ -136,9 +139,14 @@ def test_a_trajectory_that_winds_is_followed_as_written(name, wraps):
     np.testing.assert_allclose(moved, turned(name, 4.5), rtol=0, atol=0.02)
 
 
-@pytest.mark.parametrize("velocity", [True, False], ids=["velocities", "positions alone"])
-@pytest.mark.parametrize(("name", "mode"), [("kinova", mode) for mode in CONTROL_MODES] + [("ur5", "computed_torque")])
+@pytest.mark.parametrize(
+    ("name", "mode", "velocity"),
+    [("kinova", mode, k % 2 == 0) for k, mode in enumerate(CONTROL_MODES)]
+    + [slow("kinova", mode, k % 2 == 1) for k, mode in enumerate(CONTROL_MODES)]
+    + [("ur5", "computed_torque", False), slow("ur5", "computed_torque", True)],
+)
 def test_rest_at_the_seam_stays_rest(name, mode, velocity):
+    """By the velocities that a driver tells, or by positions alone."""
     start = np.array(START[name])
     start[JOINT[name]] = np.pi - 2e-4
     moved, outputs = run(
@@ -159,7 +167,7 @@ def test_efforts_are_those_of_a_driver_that_does_not_wrap(mode):
     for wraps in (True, False):
         told = Told("kinova", wraps)
         controller = Controller(text_of("kinova"), mode=mode, posture=(start if not wraps else posture), **UNWATCHED)
-        q = [start + turned("kinova", 0.3 * np.sin(0.01 * k)) for k in range(400)]
+        q = [start + turned("kinova", 0.3 * np.sin(0.02 * k)) for k in range(200)]
         efforts.append([controller.update(k * PERIOD, told(x)).effort for k, x in enumerate(q)])
     scale = np.abs(efforts).max()
     np.testing.assert_allclose(efforts[0], efforts[1], rtol=0, atol=1e-6 * scale)
