@@ -79,7 +79,7 @@ def judge(name: str, poses: int) -> None:
             followed = scenarios.trajectory(case, arm.aligned(0))
             worst["error"] = max(worst["error"], followed["error"] / followed["stated"])
     learned = scenarios.learn(scenarios.Case(name, "adaptive", 500.0, 1.0), arm.aligned(0))
-    print(json.dumps({**found, **worst, "learned": 1e3 * learned["error after 10 s"]}))
+    print(json.dumps({**found, **worst, "learned": 1e3 * learned["settled error"]}))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def told(n=7, **values):
     return JointFriction(np.full(n, VISCOUS), DRY, **values)
 
 
-def run(mode, friction, seconds=3.0, **values):
+def run(mode, friction, seconds=2.0, **values):
     arm = arms.load("panda_arm")
     simulated = arm.simulated(friction=DRY, damping=VISCOUS, integrator="implicitfast")
     middle = 0.5 * (arm.lower + arm.upper)

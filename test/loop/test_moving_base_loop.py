@@ -46,7 +46,7 @@ def errors(mode, told):
     return largest
 
 
-@pytest.mark.parametrize("mode", ["computed_torque", "passivity_based"])
+@pytest.mark.parametrize("mode", ["computed_torque", pytest.param("passivity_based", marks=pytest.mark.slow)])
 def test_an_arm_follows_its_trajectory_on_a_torso_that_moves(mode):
     """As closely as on one that stands still (`test_two_arms`), and far closer than where nobody tells it."""
     told = errors(mode, True)

@@ -12,7 +12,7 @@ from support.mechanisms.told_wrenches import ALL, TOLD
 
 from lie_dynamics_ros.lie_dynamics import MotorDynamics, mechanism, platform_wrench
 
-STEP = 1e-4
+STEP = 2e-4
 SLOW = pytest.mark.slow
 
 
@@ -22,7 +22,7 @@ def rest(one, wrench, axes, stiffness) -> tuple[np.ndarray, np.ndarray]:
     robot = MotorDynamics(one.model, one.constraints, one.q, one.actuated)
     start = robot.neutral()
     inertia, held, body = robot.mass_matrix(start), robot.gravity_force(start), machine.data.body(one.platform)
-    for _ in range(round(1.0 / STEP)):
+    for _ in range(round(0.8 / STEP)):
         turn = body.xmat.reshape(3, 3) if axes == "body" else np.eye(3)
         moment, force = turn @ wrench[:3], turn @ wrench[3:]
         at_center = moment + np.cross(body.xpos - body.xipos, force)

@@ -35,7 +35,7 @@ def test_a_driver_that_adds_the_efforts_follows_better():
         simulated.set(middle, np.zeros(7))
         core = make_core(arm.model, JointFriction(np.full(7, 0.5), 1.0), error_limit=0.0)
         core.start()
-        worst.append(follow(core, simulated, 3.0, with_effort).max())
+        worst.append(follow(core, simulated, 2.0, with_effort).max())
     assert worst[0] < 0.3 * worst[1]
 
 

@@ -49,31 +49,33 @@ def press(loop, name, wrench, seconds, rise=0.3):
         loop.step()
 
 
-def judge_stiffness(name, axes, seconds=4.0):
+def judge_stiffness(name, axes, wrench, seconds):
     asked = np.array([*STIFFNESS["rotational_stiffness"], *STIFFNESS["translational_stiffness"]])
-    for axis in range(6):
-        loop = begin(name, "impedance", **STIFFNESS, tool_axes=axes)
-        home = tool_pose(loop, name)
-        turn = np.kron(np.eye(2), home[:3, :3]) if axes == "tool" else np.eye(6)
-        wrench = np.zeros(6)
-        wrench[axis] = 0.03 if axis < 3 else 1.0
-        press(loop, name, turn @ wrench, seconds)
-        pose = tool_pose(loop, name)
-        moved = turn.T @ np.concatenate([so3.log(pose[:3, :3] @ home[:3, :3].T), pose[:3, 3] - home[:3, 3]])
-        assert loop.core.phase == "holding" and loop.core.tool.share == 1.0
-        assert moved[axis] * asked[axis] == pytest.approx(wrench[axis], rel=0.03), (name, axes, axis)
+    loop = begin(name, "impedance", **STIFFNESS, tool_axes=axes)
+    home = tool_pose(loop, name)
+    turn = np.kron(np.eye(2), home[:3, :3]) if axes == "tool" else np.eye(6)
+    press(loop, name, turn @ wrench, seconds)
+    pose = tool_pose(loop, name)
+    moved = turn.T @ np.concatenate([so3.log(pose[:3, :3] @ home[:3, :3].T), pose[:3, 3] - home[:3, 3]])
+    assert loop.core.phase == "holding" and loop.core.tool.share == 1.0
+    pressed = wrench != 0.0
+    np.testing.assert_allclose((moved * asked)[pressed], wrench[pressed], rtol=0.03)
 
 
-@pytest.mark.parametrize(("name", "axes"), [("panda_arm", "base")])
-def test_the_tool_is_as_stiff_as_asked_along_and_about_each_axis(name, axes):
-    judge_stiffness(name, axes, 2.0)  # by then 0.03 % are left of the way
+PRESSED = np.array([0.03, -0.03, 0.03, 1.0, 1.0, -1.0])
+
+
+@pytest.mark.parametrize("axes", ["base", "tool"])
+def test_the_tool_is_as_stiff_as_asked_along_and_about_all_axes_at_once(axes):
+    judge_stiffness("panda_arm", axes, PRESSED, 2.0)  # by then 0.03 % are left of the way
 
 
 @pytest.mark.slow
 @each_arm
 @pytest.mark.parametrize("axes", ["base", "tool"])
-def test_every_tool_is_as_stiff_as_asked(name, axes):
-    judge_stiffness(name, axes)
+@pytest.mark.parametrize("axis", range(6))
+def test_every_tool_is_as_stiff_as_asked_along_and_about_each_axis(name, axes, axis):
+    judge_stiffness(name, axes, PRESSED * (np.arange(6) == axis), 4.0)
 
 
 def test_stiffness_that_the_loop_cannot_carry_is_brought_down_and_told():
@@ -94,7 +96,7 @@ def test_stiffness_that_the_loop_cannot_carry_is_brought_down_and_told():
     assert core.loop().radius < 1.0 and core.loop().rate < core.loop().allowed
 
 
-@pytest.mark.parametrize("name", ["panda_arm", "ur5", pytest.param("xarm7", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["panda_arm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ur5", "xarm7"))])
 @pytest.mark.parametrize("ratio", [0.5])
 def test_the_tool_swings_with_the_damping_ratio_asked_for(name, ratio):
     """A pushed tool is let go: the overshoot in the slowest mode is exp(-pi zeta / sqrt(1 - zeta^2)) of the way."""
@@ -140,7 +142,7 @@ def target(home, t, size=1.0):
 def test_the_tool_follows_a_target_told_by_pose_and_twist(name, mode):
     loop = begin(name, mode)
     home, begun, worst = tool_pose(loop, name), loop.time, 0.0
-    while loop.time < begun + 3.0:
+    while loop.time < begun + 2.3:
         wanted, twist = target(home, loop.time - begun)
         loop.core.drive("", twist, loop.stamp)
         loop.core.aim("", wanted, loop.stamp)
@@ -150,7 +152,7 @@ def test_the_tool_follows_a_target_told_by_pose_and_twist(name, mode):
             worst = max(worst, float(np.abs(pose[:3, 3] - wanted[:3, 3]).max()))
     assert loop.core.phase == "following"
     assert worst < 2e-3
-    loop.run(2.0)  # silence: the last target is held, moved on for the time that a twist counts
+    loop.run(1.2)  # silence: the last target is held, moved on for the time that a twist counts
     assert loop.core.phase == "holding" and np.abs(loop.arm.qd).max() < REST
     np.testing.assert_allclose(tool_pose(loop, name), loop.core.tool.reference.pose, atol=1e-4)
     assert 1e-3 < np.abs(tool_pose(loop, name)[:3, 3] - wanted[:3, 3]).max() < 0.1 * np.abs(twist[3:]).max() + 2e-3
@@ -180,7 +182,7 @@ def test_a_target_near_a_singularity_is_reached(mode):
     goal[:3, 3] += [0.05, 0.1, -0.1]
     goal[:3, :3] = so3.exp([0.0, 0.3, 0.4]) @ goal[:3, :3]
     loop.core.aim("", goal)
-    loop.run(2.5)
+    loop.run(2.0)
     assert loop.core.tool.damped > 0 and loop.core.phase == "holding"
     np.testing.assert_allclose(tool_pose(loop, "xarm7"), goal, atol=1e-4)
 
@@ -227,7 +229,7 @@ LINED_UP = ("ur5", [0.3, -1.2, 1.5, -1.0, -0.5, 0.3], [0.0, 0.0, 0.8, 0.3, -0.2,
 )
 def test_singularities_are_passed_with_bounded_efforts_and_speeds(mode, name, q, move):
     arm = arms.load(name)
-    loop, record, home, least = go_and_return(name, mode, np.array(move), q, 5.0)
+    loop, record, home, least = go_and_return(name, mode, np.array(move), q, 4.0)
     assert least < 0.01
     assert set(record.phase.tolist()) <= {"following", "holding"}, loop.core.reason
     assert (np.abs(record.effort) / arm.limit).max() < 1.0 and (np.abs(record.qd) / arm.speed).max() < 1.2

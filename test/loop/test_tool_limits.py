@@ -54,7 +54,7 @@ def judge(loop, name, seconds):
 )
 def test_beyond_reach_and_limits_the_arm_yields_and_goes_on(mode, move):
     """From an elbow at its limit outwards, and inwards with a turn that a wrist cannot make."""
-    loop = Case("panda_arm", mode, 500.0, 1.0).loop(STRETCHED)
+    loop = Case("panda_arm", mode, 250.0, 1.0).loop(STRETCHED)
     loop.run(0.02)
     home = frame_pose(arms.load("panda_arm").model, STRETCHED, loop.core.tool.frame)
     aim(loop, "panda_arm", np.array(move))
@@ -100,8 +100,8 @@ TURNED = [
 ]
 
 
-SIMILAR = (163, 307, 482)
-"""Others of the same arms and modes are in every run, and of the same kind: from anywhere or straight, far or near."""
+SIMILAR = (163, 212, 307, 482)
+"""Others of the same modes are in every run, and of the same kind: from anywhere or straight, far or near."""
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def largest(name, q, axis, share):
 )
 def test_the_spring_holds_a_load_as_stiff_as_is_told(name, axis):
     q = np.array(POSES[name])
-    loop = Case(name, "impedance", 1000.0, 1.0).loop(q)
+    loop = Case(name, "impedance", 500.0, 1.0).loop(q)
     loop.run(0.1)
     frame, model = loop.core.tool.frame, loop.core.dynamics
     home = frame_pose(model, loop.arm.q, frame)

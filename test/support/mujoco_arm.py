@@ -147,9 +147,11 @@ class MujocoArm:
         return data.qfrc_inverse[self._v].copy()
 
     def mass_matrix(self, q) -> np.ndarray:
-        """Mass matrix, column by column from MuJoCo's inverse dynamics, shape (n, n)."""
-        zero, gravity = np.zeros(len(self.joints)), self.gravity(q)
-        return np.column_stack([self.inverse_dynamics(q, zero, unit) - gravity for unit in np.eye(len(zero))])
+        """Mass matrix, MuJoCo's own, shape (n, n)."""
+        self.gravity(q)
+        full = np.empty((self.model.nv, self.model.nv))
+        mujoco.mj_fullM(self.model, self._scratch, full)
+        return full[np.ix_(self._v, self._v)]
 
     def gravity(self, q) -> np.ndarray:
         """Efforts that hold the robot at rest."""

@@ -82,13 +82,16 @@ def allowed_velocity(arm: arms.Arm, q, rng: np.random.Generator) -> np.ndarray:
     return arm.speed * rng.uniform(-1, 1, len(q))
 
 
-def stop(case: Case, q, qd, physics=None, within: float = 1.0, **values) -> dict:
-    """Stop from a state; times count from the state in which the stop was asked for, what is at rest from `within`."""
+def stop(case: Case, q, qd, physics=None, within: float = 1.0, watched: float = 1.0, **values) -> dict:
+    """Stop from a state; times count from the state in which the stop was asked for, what is at rest from `within`.
+
+    What rests is `watched` for that long [s].
+    """
     loop = case.loop(q, qd, physics, **values)
     loop.step()
     loop.core.stop("asked to")
     begun = loop.time
-    record = loop.run(within + 1.0)
+    record = loop.run(within + watched)
     late = record.since(begun + within)
     tail = record.since(loop.time - 0.5)
     return {
@@ -171,7 +174,9 @@ def trajectory(case: Case, q, physics=None, seconds: float = 3.0, swing: float =
     }
 
 
-def push(case: Case, q, rng: np.random.Generator, part: float = 0.3, seconds: float = 0.1) -> dict:
+def push(
+    case: Case, q, rng: np.random.Generator, part: float = 0.3, seconds: float = 0.1, wait: float = 3.0
+) -> dict:
     """Push all joints for a moment by a part of their effort limits, and wait until all is quiet."""
     arm = arms.load(case.arm)
     loop = case.loop(q)
@@ -179,7 +184,7 @@ def push(case: Case, q, rng: np.random.Generator, part: float = 0.3, seconds: fl
     loop.push = part * arm.limit * rng.choice([-1.0, 1.0], len(q)) * np.where(arm.speed < 0.5, 0.02, 1.0)
     pushed = loop.run(seconds)
     loop.push = None
-    record = loop.run(3.0)
+    record = loop.run(wait)
     return {
         "limits": max(over_limits(case, pushed), over_limits(case, record)),
         "fastest": max(pushed.speed.max(), record.speed.max()),
@@ -190,7 +195,7 @@ def push(case: Case, q, rng: np.random.Generator, part: float = 0.3, seconds: fl
     }
 
 
-def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, **values) -> dict:
+def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, after: float = 1.5, **values) -> dict:
     """Change parameters under way; efforts per limit: the largest step at the change, and after it within 10 ms."""
     arm = arms.load(case.arm)
     loop = case.loop(q, 0.0, physics, **values)
@@ -202,21 +207,24 @@ def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, **values) -
             loop.core.follow(sine(q, amplitude, 0.5 + 0.1 * np.arange(len(q)) / len(q), 4.0, 0.3), loop.stamp)
     before = loop.run(wait)
     loop.core = loop.core.with_options(options(**{"mode": case.mode, **values, **to}))
-    after = loop.run(1.5)
-    steps = np.abs(np.diff(np.vstack([before.effort[-1:], after.effort]), axis=0)) / arm.limit
+    changed = loop.run(after)
+    steps = np.abs(np.diff(np.vstack([before.effort[-1:], changed.effort]), axis=0)) / arm.limit
     near = max(2, round(0.01 * case.rate))
     return {
-        "limits": over_limits(case, after),
+        "limits": over_limits(case, changed),
         "step": float(steps[0].max()),
         "near steps": float(steps[:near].max()),
-        "stepping phases": sorted({*before.phase.tolist()[-1:], *after.phase.tolist()[: near + 1]}),
+        "stepping phases": sorted({*before.phase.tolist()[-1:], *changed.phase.tolist()[: near + 1]}),
     }
 
 
-def learn(case: Case, q, mass: float = 1.5, seconds: float = 14.0, dry=0.0, viscous=0.0, **values) -> dict:
+def learn(
+    case: Case, q, mass: float = 1.5, seconds: float = 14.0, settled: float = 10.0, dry=0.0, viscous=0.0, **values
+) -> dict:
     """Carry a payload the model does not know: a second of passivity_based, then the mode, on exciting motion.
 
-    Friction the model does not know either is given as parts of the effort limits, the viscous one at 1 rad/s.
+    Friction the model does not know either is given as parts of the effort limits, the viscous one at 1 rad/s. Errors
+    count once it is to have `settled` [s].
     """
     arm = arms.load(case.arm)
     rubs = {"friction": dry * arm.limit, "damping": viscous * arm.limit}
@@ -239,14 +247,14 @@ def learn(case: Case, q, mass: float = 1.5, seconds: float = 14.0, dry=0.0, visc
             values_ = np.linalg.eigvalsh(loop.core.learner.pseudo)
             smallest = min(smallest, float(values_.min()))
     record = loop.record(first)
-    late = record.since(record.t[0] + 10.0)
+    late = record.since(record.t[0] + settled)
     late = late.since(0.0) if late.t.size else record
     inside = late.t < record.t[-1] - 1.0
     steps = np.abs(np.diff(np.vstack([before.effort[-1:], held.effort]), axis=0)) / arm.limit
     return {
         "limits": max(over_limits(case, r) for r in (before, held, record)),
         "step": float(steps[0].max()),
-        "error after 10 s": float(np.abs(late.error[inside]).max()) if inside.any() else np.inf,
+        "settled error": float(np.abs(late.error[inside]).max()) if inside.any() else np.inf,
         "masses": (min(masses), max(masses), masses[-1]),
         "smallest eigenvalue": smallest,
         "phases": sorted({*held.phase.tolist(), *record.phase.tolist()}),

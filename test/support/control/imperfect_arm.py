@@ -325,7 +325,8 @@ class LockStep:
         self._rng = np.random.default_rng(what.seed + 1)
         self._states = self._steps = 0
         self._late: list[tuple[float, int, np.ndarray]] = []
-        self._told = self._drive = arm.gravity(arm.q)
+        self._drive = arm.gravity(arm.q)
+        self._told = np.clip(self._drive, -limit, limit)
         self._rows: list[tuple] = []
         self.spoil = None
 
@@ -342,11 +343,12 @@ class LockStep:
             if self._states * period <= self.time + 1e-9:
                 self._answer(period)
             while self._late and self._late[0][0] <= self.time + 1e-9:
-                self._told = heapq.heappop(self._late)[2]
-            self._drive = self._drive + lag * (np.clip(self._told, -self._limit, self._limit) - self._drive)
+                self._told = np.clip(heapq.heappop(self._late)[2], -self._limit, self._limit)
+            self._drive = self._drive + lag * (self._told - self._drive)
             self.arm.step(self._drive)
             self._steps += 1
-            if not np.abs(self.arm.data.qvel).max() < 1e4:
+            speed = self.arm.data.qvel
+            if not speed @ speed < 1e7 and not np.abs(speed).max() < 1e4:  # the first is quick, and says no soon enough
                 break
         return History(*(np.array(x) for x in list(zip(*self._rows[first:], strict=True))[:5]),
                        *(list(x) for x in list(zip(*self._rows[first:], strict=True))[5:]))  # fmt: skip
