@@ -11,12 +11,12 @@ from lie_dynamics_ros.lie_dynamics.identification import identify_robot
 DELAYS = {"panda_arm": 3e-3, "ur5": 5e-3, "xarm7": 1e-3}
 
 
-@pytest.fixture(scope="module", params=DELAYS)
+@pytest.fixture(scope="module", params=["panda_arm", "ur5", pytest.param("xarm7", marks=pytest.mark.slow)])
 def case(request):
     """An arm, what is in its drives, a recording, another one, the wrong model, and what was identified."""
     arm, rng = arms.load(request.param), np.random.default_rng(1)
     drives, delay = Drives.of(arm, rng), DELAYS[request.param]
-    past, new = (record(arm, drives, exciting_motion(arm, rng, t), rng, delay=delay) for t in (16.0, 8.0))
+    past, new = (record(arm, drives, exciting_motion(arm, rng, t), rng, delay=delay) for t in (12.0, 6.0))
     wrong = arm.model
     for name, inertia in wrong_inertias(wrong, rng).items():
         wrong = wrong.with_inertia(name, inertia)

@@ -96,7 +96,7 @@ def test_stiffness_that_the_loop_cannot_carry_is_brought_down_and_told():
     assert core.loop().radius < 1.0 and core.loop().rate < core.loop().allowed
 
 
-@pytest.mark.parametrize("name", ["panda_arm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ur5", "xarm7"))])
+@pytest.mark.parametrize("name", ["panda_arm", *(pytest.param(x, marks=pytest.mark.slow) for x in ("ur5", "xarm7"))])
 @pytest.mark.parametrize("ratio", [0.5])
 def test_the_tool_swings_with_the_damping_ratio_asked_for(name, ratio):
     """A pushed tool is let go: the overshoot in the slowest mode is exp(-pi zeta / sqrt(1 - zeta^2)) of the way."""

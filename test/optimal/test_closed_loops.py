@@ -83,7 +83,7 @@ def test_five_bar_with_two_and_with_three_motors(more, rng):
     consistent(made, path)
     assert relative(path.q[-1], goal) < 1e-9
     places = [model.joint(x).q_slice.start for x in made.actuated]
-    t, h = np.linspace(0.05, T - 0.05, 60), 1e-4
+    t, h = np.linspace(0.05, T - 0.05, 25), 1e-4
 
     def cost(bend):
         def q(t):

@@ -168,13 +168,6 @@ def test_limit_of_position(height, least):
     assert path.q.max() < height + 1e-3
 
 
-def test_limits_that_cannot_be_kept():
-    model = cart()
-    limits = replace(model.limits, effort=np.array([2.0]))
-    with pytest.raises(OptimalMotionError, match=r"effort of joint 'cart'"):
-        torque_optimal_motion(model, [0.0], [1.5], 2.0, limits=limits, max_modes=8)
-
-
 def test_forces_beyond_double_precision_are_told():
     with pytest.raises(OptimalMotionError, match="too large for double precision"), np.errstate(all="ignore"):
         torque_optimal_motion(pendulum(), [0.0], [1.0], 1.0, goal_velocity=[1e160])

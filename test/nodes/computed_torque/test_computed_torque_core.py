@@ -34,9 +34,9 @@ def test_the_core_knows_no_ros():
 
 
 @pytest.mark.parametrize(
-    ("rate", "delay", "mode"),  # at 1 kHz, which takes four times as long, every other mode in every run
+    ("rate", "delay", "mode"),  # at 1 kHz, which takes four times as long, one mode in every run
     [
-        pytest.param(*loop, mode, marks=pytest.mark.slow if loop[1] == 0 and k % 2 else ())
+        pytest.param(*loop, mode, marks=pytest.mark.slow if loop[1] == 0 and k else ())
         for loop in ((250.0, 1), (1000.0, 0))
         for k, mode in enumerate(CONTROL_MODES)
     ],
@@ -81,7 +81,7 @@ def test_massless_links_whose_axes_line_up_are_controlled_and_stopped(mode):
         core.follow(JointPoints(np.arange(3), np.array([0.01, 0.03]), np.array([[0.001] * 3, [0.0] * 3])))
         assert {core.answer(RobotState(next(stamps), rest, rest)).phase for _ in range(25)} == {"following"}
     core.stop("told to")
-    for k in range(1000):
+    for k in range(700):
         answer = core.answer(RobotState(next(stamps), rest, np.array([0.3 * (k < 20), 0.0, 0.0])))
     assert answer.phase == "stopped" and np.isfinite(answer.total).all()
 
@@ -123,7 +123,7 @@ def test_the_delay_of_efforts_is_forgotten_where_another_driver_may_come(how):
 def test_a_stop_holds_a_payload_that_the_model_does_not_know():
     loop = Loop(true=panda().with_payload("panda_link7", 1.5, [0, 0, 0.1]), qd=0.5 * panda().limits.velocity)
     loop.core.stop("")
-    loop.run(4.0)
+    loop.run(2.0)
     still = loop.run(1.0)
     assert np.ptp([a.position for a in still], axis=0).max() < 1e-5
 
@@ -185,7 +185,7 @@ CHANGES = (
 def test_no_change_at_run_time_steps_the_efforts(changes):
     """The first answer is the one before; then at most 3 (total change) h / (2 blend_time) a period."""
     loop = Loop(true=panda().with_payload("panda_link7", 1.0, [0, 0, 0.1]), rate=250.0)
-    loop.run(1.5)
+    loop.run(0.8)
     last = loop.answers[-1].total
     loop.change(**changes)
     first = loop.step()
