@@ -11,7 +11,7 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 #: Options, what it says (regular expressions), and its pictures, where these are not one of its own name.
 EXAMPLES = {
-    "adaptive_payload": (["--duration", "2"], ["estimated payload"]),
+    "adaptive_payload": (["--duration", "1"], ["estimated payload"]),
     "batch_evaluation": (["--states", "5000"], [r"panda_joint2 +largest holding torque"]),
     "closed_form_curvature": (["--points", "9"], ["with counterweights: flat"]),
     "closed_form_geodesics": ([], ["3R arm"], ["closed_form_geodesics_2r.png", "closed_form_geodesics_3r.png"]),
@@ -58,7 +58,7 @@ def test_all_examples_are_here():
 
 
 #: Those that take longest; what they call has tests of its own.
-LONG = ("from_bag", "optimal_motion", "torque_optimal_motion")
+LONG = ("from_bag", "gravity_compensation", "optimal_machines", "optimal_motion", "torque_optimal_motion")
 
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in EXAMPLES])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from node_robots import ARM
+from support.forked import run_in_copies
 
 from lie_dynamics_ros.core.errors import MessageError
 from lie_dynamics_ros.core.expiring_values import ExternalWrenches
@@ -15,44 +13,44 @@ from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.nodes.together.node import NODE_CLASSES
 
 PROGRAM = """
-import sys
+from importlib import import_module
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from lie_dynamics_ros.nodes.{module}.node import {node}
+from lie_dynamics_ros.ros.node.robot_node import RobotNode
 
-rclpy.init()
-node = {node}(parameter_overrides=[
-    Parameter("robot_description", value="package://lie_dynamics_ros/urdf/panda_arm.urdf"),
-    Parameter("autostart", value=False),
-])
-assert node.trigger_configure().name == node.trigger_activate().name == "SUCCESS"
-callbacks = {{s.topic_name.rpartition("/")[2]: s.callback for s in node.subscriptions}}
-position = [0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0]
-state = JointState(name=[f"panda_joint{{i}}" for i in range(1, 8)], position=position, velocity=[0.0] * 7)
-wrench = WrenchStamped()
-wrench.header.frame_id = "panda_link8"
-wrench.wrench.force.z = -10.0
-for _ in range(2):
+def first_wrench(module, kind):
+    rclpy.init()
+    node = getattr(import_module(f"lie_dynamics_ros.nodes.{module}.node"), kind)(parameter_overrides=[
+        Parameter("robot_description", value="package://lie_dynamics_ros/urdf/panda_arm.urdf"),
+        Parameter("autostart", value=False),
+    ])
+    assert node.trigger_configure().name == node.trigger_activate().name == "SUCCESS"
+    callbacks = {s.topic_name.rpartition("/")[2]: s.callback for s in node.subscriptions}
+    position = [0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0]
+    state = JointState(name=[f"panda_joint{i}" for i in range(1, 8)], position=position, velocity=[0.0] * 7)
+    wrench = WrenchStamped()
+    wrench.header.frame_id = "panda_link8"
+    wrench.wrench.force.z = -10.0
+    for _ in range(2):
+        node.stream.on_state(state)
+    opened = []
+    sys.addaudithook(lambda event, args: opened.append(args[0]) if event in ("open", "compile", "import") else None)
+    callbacks["external_wrench"](wrench)
     node.stream.on_state(state)
-opened = []
-sys.addaudithook(lambda event, args: opened.append(args[0]) if event in ("open", "compile", "import") else None)
-callbacks["external_wrench"](wrench)
-node.stream.on_state(state)
-after = list(opened)
-assert node.stream.statistics.answered == 3, node.stream.statistics.problem
-assert node.inputs.wrenches.frames == ("panda_link8",)
-print("opened:", after)
-assert not after
+    after = list(opened)
+    assert node.stream.statistics.answered == 3, node.stream.statistics.problem
+    assert node.inputs.wrenches.frames == ("panda_link8",)
+    print(module, "opened:", after)
+    assert not after
+
+in_copies(first_wrench)
 """
 
 
-@pytest.mark.parametrize("module", ["computed_torque", "hybrid_dynamics", "inverse_dynamics"])
-def test_the_first_wrench_loads_nothing(ros, module):
-    program = PROGRAM.format(module=module, node=NODE_CLASSES[module])
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_the_first_wrench_loads_nothing(ros):
+    run_in_copies(PROGRAM, [(x, NODE_CLASSES[x]) for x in ("computed_torque", "hybrid_dynamics", "inverse_dynamics")])
 
 
 def test_a_slash_before_a_frame_makes_no_other_frame_of_it():
