@@ -230,8 +230,11 @@ class Bench(ServiceCalls):
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         return message
 
-    def ask(self, make: Callable[[], JointState], *topics: list[Any]) -> Any:
-        """Publish states, made anew each time, until one is answered on every topic; return its answer, or answers."""
+    def ask(self, make: Callable[[], JointState], *topics: list[Any], pause: float = 0.0) -> Any:
+        """Publish states, made anew each time, until one is answered on every topic; return its answer, or answers.
+
+        ``pause`` [s] is the least from one to the next.
+        """
         stamps = set()
         to_come = tails(topics)
 
@@ -240,7 +243,7 @@ class Bench(ServiceCalls):
             stamps.add(stamp_of(message))
             self.states.publish(message)
 
-        return self.send_until(publish, lambda: of_one_state(to_come(), stamps), "an answer to a joint state")
+        return self.send_until(publish, lambda: of_one_state(to_come(), stamps), "an answer to a joint state", pause)
 
     def together(self, *topics: list[Any]) -> Any:
         """Wait for what all topics say of one state that is still to come; return their messages."""

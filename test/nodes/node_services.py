@@ -103,11 +103,16 @@ class ServiceCalls:
         return self.call(SetParameters, f"{node}/set_parameters", request).results[0]
 
     def get(self, node: str, name: str) -> Any:
-        request = GetParameters.Request(names=[name])
-        value = self.call(GetParameters, f"{node}/get_parameters", request).values[0]
-        parameter = Parameter.from_parameter_msg(ParameterMessage(name=name, value=value))
-        return list(parameter.value) if parameter.type_.name.endswith("ARRAY") else parameter.value
+        return self.get_all(node, [name])[0]
 
-    def describe(self, node: str, name: str) -> Any:
-        request = DescribeParameters.Request(names=[name])
-        return self.call(DescribeParameters, f"{node}/describe_parameters", request).descriptors[0]
+    def get_all(self, node: str, names: list[str]) -> list[Any]:
+        response = self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names))
+        found = [
+            Parameter.from_parameter_msg(ParameterMessage(name=name, value=value))
+            for name, value in zip(names, response.values, strict=True)
+        ]
+        return [list(one.value) if one.type_.name.endswith("ARRAY") else one.value for one in found]
+
+    def describe_all(self, node: str, names: list[str]) -> Any:
+        request = DescribeParameters.Request(names=names)
+        return self.call(DescribeParameters, f"{node}/describe_parameters", request).descriptors

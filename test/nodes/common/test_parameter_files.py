@@ -104,10 +104,12 @@ def test_the_node_starts_with_its_parameter_file_and_describes_every_parameter(b
     if name in ("closed_loop", "computed_torque", "contact", "hybrid_dynamics", "inverse_dynamics", "tool_wrench"):
         bench.publish_description(ARM)
     bench.wait_state(node, "active")
-    for setting in NODES[name]:
+    names = [setting.name for setting in NODES[name]]
+    values, descriptors = bench.get_all(node, names), bench.describe_all(node, names)
+    for setting, value, descriptor in zip(NODES[name], values, descriptors, strict=True):
         if setting.name != "robot_description":  # of which a simulated robot has its own
-            assert bench.get(node, setting.name) == setting.default
-        descriptor = bench.describe(node, setting.name)
+            assert value == setting.default
+        assert descriptor.name == setting.name
         assert descriptor.description.endswith((".", "].")), setting.name
         assert descriptor.read_only == (setting.when == "at start")
         if setting.high is not None:
