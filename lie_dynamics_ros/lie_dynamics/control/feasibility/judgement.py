@@ -144,7 +144,8 @@ def _first_turn(path: JointPath, limits: MotionLimits, rates: list[Array], spans
     """Return the first acceleration or deceleration beyond its own limit, where these differ."""
     at = path.joints
     for j in np.flatnonzero(limits.acceleration[at] != limits.deceleration[at]):
-        for k, span in enumerate(spans):
+        for k in _may_turn(rates, spans, j, limits.acceleration[at[j]], limits.deceleration[at[j]]):
+            span = spans[k]
             v, a = (rates[i][k, :, j] * span ** np.arange(rates[i].shape[1]) for i in (1, 2))
             for sign in (1.0, -1.0):
                 for kind, rate, limit in (
@@ -155,6 +156,19 @@ def _first_turn(path: JointPath, limits: MotionLimits, rates: list[Array], spans
                     if found > float(loose(np.array(limit))):
                         return _excess(path, limits, kind, sign * found, sign * limit, k, int(j))
     return None
+
+
+def _may_turn(rates: list[Array], spans: Array, j: int, faster: float, slower: float) -> list[int]:
+    """Return the segments whose coefficients alone do not say that a joint keeps both limits: few, of most paths."""
+    v, a = (rates[i][:, :, j] * spans[:, None] ** np.arange(rates[i].shape[1]) for i in (1, 2))
+    doubtful = ~(np.isfinite(v).all(axis=1) & np.isfinite(a).all(axis=1))
+    for sign in (1.0, -1.0):
+        most = sign * a[:, 0] + np.maximum(sign * a[:, 1:], 0.0).sum(axis=1)
+        for rate, limit in ((-sign * v, faster), (sign * v, slower)):
+            least = rate[:, 0] + np.minimum(rate[:, 1:], 0.0).sum(axis=1)
+            never = (rate >= 0.0).all(axis=1) | (least > SLACK * np.abs(rate).sum(axis=1))
+            doubtful |= ~(most <= limit) & ~never
+    return [int(k) for k in np.flatnonzero(doubtful)]
 
 
 def _excess(path: JointPath, limits: MotionLimits, kind: str, value: float, limit: float, k: int, j: int) -> Excess:
