@@ -121,7 +121,7 @@ def test_computed_torque_on_balls_lowers_its_lyapunov_function():
     def acceleration(t, x, v):
         return forward_dynamics(model, x, v, computed_torque(model, x, v, *desired(t), kp, 8.0))
 
-    motion = integrate_motion(model, acceleration, q, qd, step=5e-3, steps=200)
+    motion = integrate_motion(model, acceleration, q, qd, step=5e-3, steps=140)
     V, power = [], []
     for t, x, v in zip(motion.time, motion.q, motion.qd, strict=True):
         e = tracking_error(model, x, v, *desired(t))

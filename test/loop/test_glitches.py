@@ -23,8 +23,17 @@ def spoiled(kind, q, qd, speed, rng):
     return q, qd
 
 
-@pytest.mark.parametrize(("name", "rate"), [("kinova", 250.0), ("ur5", 500.0), ("panda_arm", 1000.0)])
-@pytest.mark.parametrize("measured", (True, False))
+@pytest.mark.parametrize(
+    ("name", "rate", "measured"),
+    [
+        ("kinova", 250.0, False),
+        ("ur5", 500.0, True),
+        ("ur5", 500.0, False),
+        ("panda_arm", 1000.0, True),
+        pytest.param("kinova", 250.0, True, marks=pytest.mark.slow),
+        pytest.param("panda_arm", 1000.0, False, marks=pytest.mark.slow),
+    ],
+)
 def test_a_lone_state_that_no_motion_explains_changes_nothing(name, rate, measured, rng):
     arm = arms.load(name)
     simulated, start = arm.simulated(), arm.random_pose(rng, 0.35)

@@ -13,7 +13,7 @@ from lie_dynamics_ros.lie_dynamics.identification import identify_robot
 ARMS = ["panda_arm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ur5", "xarm7"))]
 
 
-def tracking(arm, drives, model, friction, seconds=3.0):
+def tracking(arm, drives, model, friction, seconds=2.0):
     """Root mean square of the errors of position of all joints, in MuJoCo, delayed by a period."""
     simulated = DrivenArm(arm, drives)
     middle = 0.5 * (arm.lower + arm.upper)
@@ -28,7 +28,7 @@ def tracking(arm, drives, model, friction, seconds=3.0):
 def test_tracking_with_the_identified_model(name, tmp_path):
     arm, rng = arms.load(name), np.random.default_rng(1)
     drives = Drives.of(arm, rng)
-    past = record(arm, drives, exciting_motion(arm, rng, 16.0), rng)
+    past = record(arm, drives, exciting_motion(arm, rng, 12.0), rng)
     wrong = arm.model
     for body, inertia in wrong_inertias(wrong, rng).items():
         wrong = wrong.with_inertia(body, inertia)

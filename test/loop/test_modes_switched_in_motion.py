@@ -1,7 +1,5 @@
 """Modes, gains, payload and model that change in motion, in MuJoCo: nothing stops, and no limit is passed."""
 
-import itertools
-
 import numpy as np
 import pytest
 from support import arms
@@ -131,17 +129,16 @@ def test_gains_payload_and_gravity_change_in_motion_and_it_goes_on(mode, change)
     assert np.abs(loop.record(-1).desired[-1] - goal).max() < 1e-6
 
 
-def test_another_model_of_the_robot_in_motion():
-    arm, rng = arms.load("panda_arm"), np.random.default_rng(5)
-    for mode, then in itertools.product(("computed_torque", "impedance"), repeat=2):
-        loop = moving(arm, "computed_torque", 500.0, 1.0, rng, 0.6)
-        before = (np.abs(loop.record(-1).qd) / arm.speed).max()
-        other = make_core(arm.model.with_payload("panda_link7", 0.2, [0, 0, 0.05]), mode=then)
-        other.start()
-        if mode == then:
-            other.take_over_from(loop.core)
-        else:
-            loop.core = loop.core.with_options(options(mode=mode))
-            other.take_over_from(loop.core)
-        loop.core = other
-        judge(arm, loop, before)
+@pytest.mark.parametrize("modes", [("computed_torque",), ("impedance",), ("impedance", "computed_torque")], ids=str)
+def test_another_model_of_the_robot_in_motion(modes):
+    """In the same mode, in another one, and back right after a change of mode."""
+    arm = arms.load("panda_arm")
+    loop = moving(arm, "computed_torque", 500.0, 1.0, np.random.default_rng(5), 0.6)
+    before = (np.abs(loop.record(-1).qd) / arm.speed).max()
+    for mode in modes[:-1]:
+        loop.core = loop.core.with_options(options(mode=mode))
+    other = make_core(arm.model.with_payload("panda_link7", 0.2, [0, 0, 0.05]), mode=modes[-1])
+    other.start()
+    other.take_over_from(loop.core)
+    loop.core = other
+    judge(arm, loop, before)

@@ -54,7 +54,10 @@ def run(case, speeds):
 
 @pytest.mark.parametrize(
     "case",
-    [Case("panda_arm", "computed_torque", 250.0, 1.0), Case("ur5", "passivity_based", 500.0, 1.0)],
+    [
+        Case("panda_arm", "computed_torque", 250.0, 1.0),
+        pytest.param(Case("ur5", "passivity_based", 500.0, 1.0), marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_what_is_commanded_goes_on_smoothly_to_its_end_at_every_speed(case):

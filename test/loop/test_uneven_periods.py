@@ -51,7 +51,7 @@ def judge(case, share, ticks, rng):
     assert set(moving.phase) <= {"holding", "following"}, told
     assert (moving.speed / arm.speed.max()).max() < 1.0 and np.abs(moving.error).max() < 0.1, told
     loop.core.stop("asked to")
-    still = loop.run(3.0).since(loop.time - 0.5)
+    still = loop.run(2.0).since(loop.time - 0.5)
     assert set(still.phase) == {"stopped"} and still.speed.max() < 1e-3, told
 
 

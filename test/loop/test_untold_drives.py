@@ -44,7 +44,8 @@ def test_rotors_that_nobody_told_are_found(mode):
         ("xarm7", "payload 30 %, taken up at rest"),  # axes that line up
         pytest.param("kinova", "rotors 0.1 % untold", marks=pytest.mark.slow),  # slow joints, on which PD is good
         pytest.param("panda", "inertias +-20 %", marks=pytest.mark.slow),
-        ("ur5", "12 bits, positions alone, rotors 1 % untold"),
+        # Coarse positions and rotors are in every run, each alone.
+        pytest.param("ur5", "12 bits, positions alone, rotors 1 % untold", marks=pytest.mark.slow),
     ],
 )
 def test_the_default_mode_is_better_than_pd_with_gravity(name, cell):

@@ -21,7 +21,7 @@ SETTLED = 16
 
 
 def growths(
-    name: str, count: int, rng: np.random.Generator, modes: Sequence[str] = MODES
+    name: str, count: int, rng: np.random.Generator, modes: Sequence[str] = MODES, rates: Sequence[float] = RATES
 ) -> Iterator[tuple[tuple, float]]:
     """Yield what was judged (mode, phase, rate [Hz], delay [periods], pose) and how fast it grows [1/s].
 
@@ -32,7 +32,7 @@ def growths(
     poses = [arm.aligned(k) for k in range(len(arms.ALIGNED[name]))]
     poses += [arm.random_pose(rng) for _ in range(count - len(poses))]
     plants = [linearised(judge, q) for q in poses]
-    for mode, rate in itertools.product(modes, RATES):
+    for mode, rate in itertools.product(modes, rates):
         core, period = make_core(arm.model, mode=mode), round(1e9 / rate)
         for q, (A, B) in zip(poses, plants, strict=True):
             for stopped in (False, True) if mode in ("computed_torque", "adaptive") else (False,):
