@@ -336,7 +336,9 @@ UNEQUAL = {
 }
 
 
-@pytest.mark.parametrize("name", UNEQUAL)
+@pytest.mark.parametrize(
+    "name", [name if name in ("delta", "3-RPS") else pytest.param(name, marks=pytest.mark.slow) for name in UNEQUAL]
+)
 def test_legs_that_differ(name, rng):
     """Loops close, inverse kinematics find what `assemble` found, and what random starts find is among all modes."""
     made = mechanism(name, **UNEQUAL[name])
@@ -393,7 +395,7 @@ def test_travel_left_of_a_linear_delta():
     assert min(rest) == pytest.approx(0.0, abs=1e-9) and left.reasons[2][1].startswith("leg_")
 
 
-@pytest.mark.parametrize("name", ["delta", "five-bar", "planar 3-RRR", "6-RUS"])
+@pytest.mark.parametrize("name", ["delta", "five-bar", "planar 3-RRR", pytest.param("6-RUS", marks=pytest.mark.slow)])
 def test_ways_end_where_motors_have_no_angle(name):
     """Just inside, the closed form has positions of the motors, just outside it has none."""
     made = mechanism(name)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.compare import in_forces, relative
 from support.pin_oracle import robot
-from support.robots import PANDA, PR2, TALOS, UR5, all_robots
+from support.robots import PANDA, PR2, TALOS, UR5, urdf_files
 
 from lie_dynamics_ros.lie_dynamics import (
     SingularityError,
@@ -86,8 +86,15 @@ def test_forward_kinematics(name, rng):
     assert relative(forward_kinematics(model, q[3]), expected[3]) < 1e-13
 
 
-@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
-@pytest.mark.parametrize("name", [n for n in all_robots() if n not in UNREADABLE])
+#: Each on a base that is fixed or floats, in turn; both in long studies.
+EVERY_ROBOT = [
+    pytest.param(name, floating, marks=() if (k + floating) % 2 else pytest.mark.slow)
+    for k, name in enumerate(n for n in urdf_files() if n not in UNREADABLE)
+    for floating in (False, True)
+]
+
+
+@pytest.mark.parametrize(("name", "floating"), EVERY_ROBOT)
 def test_every_robot(name, floating, rng):
     model, oracle = robot(name, floating)
     q, qd, qdd, f_ext = sample(model, rng)

@@ -135,10 +135,10 @@ def toy(tmp_path, copies):
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
+def compiled(tmp_path_factory, copies):
     """The user's cache, which holds the program's one kernel, and the code beside it."""
     place = tmp_path_factory.mktemp("compiled")
-    factor, hits, folder, _ = run_toy(run_new, place)
+    factor, hits, folder, _ = run_toy(copies.run, place)
     assert (factor, hits) == (2, 0)
     return place, Path(folder)
 

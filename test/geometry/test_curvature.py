@@ -40,7 +40,9 @@ def two_links(com=0.3):
     return builder.add("lower", "upper", joint_types.revolute(), at(0.8), tip).build()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [k if k in ("revolute", "universal") else pytest.param(k, marks=pytest.mark.slow) for k in KINDS]
+)
 def test_definition(kind, rng):
     """(66), with the derivatives of the Christoffel symbols by (54) and by complex steps."""
     model = to_model(around(rng, kind))

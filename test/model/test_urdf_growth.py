@@ -8,7 +8,7 @@ import pytest
 from lie_dynamics_ros.lie_dynamics import Model
 
 BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
-SMALL, FACTOR = 120, 8
+SMALL, FACTOR = 80, 8
 
 
 def robot(count, parent, inside, kind="revolute"):

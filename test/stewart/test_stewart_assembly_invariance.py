@@ -42,11 +42,11 @@ def same_after(change, case, rng, first):
 
 @pytest.mark.parametrize("name", ALL)
 def test_nothing_changes(name, rng):
+    """One change of each class, in turn."""
     count, draw = ALL[name]
     case = case_of(draw, rng)
-    found, turn = modes_of(case), [*ALL].index(name)
-    for change in [*CHANGES, *CHANGES][turn % 4 :][:2]:
-        same_after(change, case, rng, found)
+    found = modes_of(case)
+    same_after([*CHANGES][[*ALL].index(name) % len(CHANGES)], case, rng, found)
     assert found.certain and found.complex_count == count and not found.self_motion
     assert np.abs(found.poses - case.pose).reshape(-1, 16).max(axis=1).min() < 1e-7
 
@@ -70,12 +70,20 @@ def griffis_duffy(_):
     return platform.base_points, platform.platform_points
 
 
-@pytest.mark.parametrize("draw", [griffis_duffy, similar_hexagons_on_circles(1e-3)])
-def test_self_motions_do_not_change(draw, rng):
+@pytest.mark.parametrize(
+    ("draw", "changes"),
+    [
+        (griffis_duffy, ("permuted", "turned")),
+        (similar_hexagons_on_circles(1e-3), ("swapped", "scaled")),
+        pytest.param(griffis_duffy, ("swapped", "scaled"), marks=pytest.mark.slow),
+        pytest.param(similar_hexagons_on_circles(1e-3), ("permuted", "turned"), marks=pytest.mark.slow),
+    ],
+)
+def test_self_motions_do_not_change(draw, changes, rng):
     case = case_of(draw, rng)
     found = modes_of(case)
     assert found.self_motion and found.certain
-    for change in CHANGES:
+    for change in changes:
         same_after(change, case, rng, found)
 
 

@@ -100,7 +100,8 @@ def test_designs_are_judged_against_their_targets(monkeypatch):
 
 def test_command_writes_tables_and_figures(rows, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command.tables, "run_tables", lambda _: list(rows.values()))
-    monkeypatch.setattr(command.figures, "METHODS", ("lm-r6", "auto"))
+    for part in (command.figures, command.basins, command.designs, command.report):
+        monkeypatch.setattr(part, "METHODS", ("lm-r6", "auto"))
     monkeypatch.setattr(command.figures, "_FIGURES", (("stewart_figure_6.png", "gn", (1,)),))
     arguments = ["--results", str(tmp_path / "r"), "--figures", str(tmp_path / "f"), "--targets", "20", "--no-readings"]
     arguments += ["--resolution", "15"]

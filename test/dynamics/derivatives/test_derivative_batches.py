@@ -75,7 +75,7 @@ def test_trees_of_many_shapes(call, rng):
 def test_results_of_threads_begin_anywhere_in_memory(call, rng):
     tree = zoo(rng, without="custom_six")
     arrays = states(tree, rng, 43)
-    check(to_model(tree), call, arrays, list(range(43)), threads=4)
+    check(to_model(tree), call, arrays, list(range(0, 43, 3)), threads=4)
 
 
 def test_results_larger_than_caches(rng):

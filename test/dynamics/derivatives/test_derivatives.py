@@ -145,7 +145,7 @@ def test_along_integrate(rng):
     assert relative(forward.dq, differences(lambda x: forward_dynamics(model, x, qd, tau), 0.005)) < 1e-8
 
 
-@pytest.mark.parametrize("batch", [(1,), (3, 7)], ids=str)
+@pytest.mark.parametrize("batch", [(1,), (2, 3)], ids=str)
 def test_batches(batch, rng):
     tree = zoo(rng)
     model = to_model(tree)

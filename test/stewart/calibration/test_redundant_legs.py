@@ -211,9 +211,11 @@ def test_distances_of_joints_that_coincide_in_the_drawing(rng):
 
 @pytest.mark.parametrize(
     ("measured", "gains"),
-    [("pose", True), ("position", True), ("orientation", False), ("orientation", True), ("lengths", False),
-     ("lengths", True)],
-)  # fmt: skip
+    [
+        *((measured, True) for measured in ("pose", "position", "orientation", "lengths")),
+        *(pytest.param(measured, False, marks=pytest.mark.slow) for measured in ("orientation", "lengths")),
+    ],
+)
 def test_in_frames_that_are_not_known(measured, gains):
     """Through `calibrate_measured`: errors are those that its deviations say, and what is not told is said."""
     rng, (base, top, offsets, scales), poses, readings = machine(0, FURTHER, gains, 45)

@@ -8,6 +8,7 @@ them to round-off.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -18,11 +19,18 @@ STEP = 1e-30
 GRAVITY = 9.81
 
 
+@cache
+def _about(axis):
+    """The matrix of the cross product with a unit axis, and its square."""
+    x, y, z = np.array(axis, float) / np.linalg.norm(axis)
+    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return K, K @ K
+
+
 def turn(axis, angle):
     """Rotation about an axis, for complex angles too."""
-    x, y, z = np.asarray(axis, float) / np.linalg.norm(axis)
-    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+    K, square = _about(tuple(axis))
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * square
 
 
 def at(p, R=None):
