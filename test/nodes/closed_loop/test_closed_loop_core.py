@@ -195,7 +195,7 @@ def test_rubbish_is_never_answered_with_rubbish(rng):
     driver = Driver(core)
     special = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308, 1e160, 5e-324, 1e9, 0.0])
     refused = 0
-    for _ in range(1500):
+    for _ in range(600):
         y = START + rng.normal(scale=rng.choice([1e-3, 0.3, 3.0]), size=2)
         yd = rng.normal(scale=rng.choice([0.0, 1.0, 1e4, 1e120]), size=2)
         if rng.random() < 0.2:
@@ -214,7 +214,7 @@ def test_rubbish_is_never_answered_with_rubbish(rng):
         if answer.effort is not None:
             assert np.isfinite(answer.effort).all() and np.abs(answer.effort).max() <= 20.0
             assert np.isfinite(answer.acceleration).all()
-    assert 100 < refused < 1400
+    assert 100 < refused < 500
     core.forget()
     np.testing.assert_allclose(driver.send(START).tracked.q[core.positions], closed(START), atol=1e-11)
 

@@ -178,7 +178,7 @@ class Ideal:
         return np.array(path)
 
 
-@pytest.mark.parametrize("every", [1, 200, 700])
+@pytest.mark.parametrize("every", [1, pytest.param(200, marks=pytest.mark.slow), 700])
 def test_no_way_back_leads_to_what_was_touched(every):
     """A flag that flickers, or another contact during or after the way back."""
     arm = Ideal()

@@ -60,8 +60,15 @@ def run(**values):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("executor", ["events", "single_threaded"])
+@pytest.mark.parametrize(
+    ("executor", "how"),
+    [
+        ("events", "SIGINT"),
+        ("single_threaded", "SIGTERM"),
+        pytest.param("events", "SIGTERM", marks=pytest.mark.slow),
+        pytest.param("single_threaded", "SIGINT", marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_in_a_callback_lets_it_finish_and_ends_the_node(executor, how):
     done = run(executor=executor, how=how)
     assert (done.returncode, done.stdout.split()[:1]) == (0, ["finished"]), done.stderr
@@ -131,7 +138,7 @@ sys.exit(run(Talker))
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, None])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), None])
 def test_the_last_words_of_a_node_reach_those_who_listen(how):
     """Ended by a signal that comes twice, or deactivated by a fault in a callback, which does not end the process."""
     reservation = DomainReservation()
