@@ -416,7 +416,7 @@ def test_robots_in_files_are_told_by_their_own_motors(path, rng):
     tracker = ClosedLoopTracker(model, constraints, model.neutral(), motors)
     assert sum(one.count for one in tracker.idle) == len(robot.ends)
     at_motors, zero = places(model, motors), np.zeros(model.nv)
-    for _ in range(3):
+    for _ in range(2):
         y = nearby(robot, rng)
         x, state = robot.solve(y), tracker.update(y - robot.y0)
         R, p = robot.output(x)

@@ -48,9 +48,9 @@ def evaluate():
     rng = np.random.default_rng(8)
     tree = zoo(rng)
     model = to_model(tree)
-    q = np.array([tree.random(rng) for _ in range(3)])
-    qd, qdd = rng.normal(size=(2, 3, tree.nv))
-    f_ext, given = rng.normal(size=(3, model.n_bodies, 6)), rng.random(tree.nv) < 0.5
+    q = np.array([tree.random(rng) for _ in range(2)])
+    qd, qdd = rng.normal(size=(2, 2, tree.nv))
+    f_ext, given = rng.normal(size=(2, model.n_bodies, 6)), rng.random(tree.nv) < 0.5
     out = {}
     for name, s in (("single", 0), ("batch", slice(None))):
         state = q[s], qd[s], qdd[s]

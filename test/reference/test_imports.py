@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,13 @@ WIDTH = LIBRARY / "engine" / "width.py"
 ALLOWED = {"reference", "lie", "model", "errors", "texts", "files", "xml_elements", "arrays", "shown"}
 
 
+@cache
 def imported(path):
     """Dotted names that a module imports; those of the library as paths from its root, without leading dots."""
+    return list(_imported(path))
+
+
+def _imported(path):
     room = path.relative_to(LIBRARY).parent.parts
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

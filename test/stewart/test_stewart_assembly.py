@@ -136,7 +136,7 @@ def test_real_poses_by_blind_search(rng):
     found = assembly_modes(platform, case.lengths)
     reached = set()
     for tried in range(150):
-        if tried >= 60 and len(reached) == len(found):
+        if tried >= 30 and len(reached) == len(found):
             break
         guess = np.r_[rng.uniform(-np.pi, np.pi, 3), 2.0 * rng.normal(size=3) + case.pose[:3, 3]]
         result = least_squares(
