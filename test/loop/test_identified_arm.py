@@ -18,7 +18,7 @@ def tracking(arm, drives, model, friction, seconds=2.0):
     simulated = DrivenArm(arm, drives)
     middle = 0.5 * (arm.lower + arm.upper)
     simulated.set(middle, np.zeros(model.nv))
-    loop = ControlLoop(simulated, make_core(model.with_joint_terms(armature=True), friction, rate=500.0), 500.0, 1.0)
+    loop = ControlLoop(simulated, make_core(model.with_joint_terms(armature=True), friction, rate=250.0), 250.0, 1.0)
     loop.run(0.1)
     loop.core.follow(sine(middle, np.full(model.nv, 0.3), np.linspace(0.3, 0.7, model.nv), seconds))
     return np.sqrt((loop.run(seconds).error ** 2).mean())

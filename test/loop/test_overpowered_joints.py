@@ -16,6 +16,7 @@ def test_where_one_joint_has_no_effort_left_the_others_accelerate_as_they_are_to
     np.testing.assert_allclose(np.linalg.solve(M, found.total - gravity)[1:], wanted[1:], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_shoulder_that_bears_its_arm_by_friction_alone_bears_a_load_that_is_told_and_not_there():
     """A Baxter whose gravity takes 1.01 of a limit: the others got no feedback, and it fell at 2.9 of its limits."""
     pytest.importorskip("mujoco", reason="MuJoCo, which simulates the arms, is not installed")

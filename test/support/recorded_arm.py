@@ -98,16 +98,16 @@ def record(
     mass = drives.armature + 0.02 + np.diagonal(simulated.mass_matrix(q[0]))
     simulated.set(q[0], qd[0])
     seen, efforts = np.empty_like(q), np.empty_like(q)
-    dry = drives.law().force(qd)
-    loss, held = simulated.model.dof_frictionloss, simulated.data.qfrc_applied
-    at_q, at_v, data = simulated._q, simulated._v, simulated.data
+    wanted = ahead + drives.law().force(qd) + mass * (900.0 * q + 60.0 * qd)
+    stiffness, damping = 900.0 * mass, 60.0 * mass
+    physics, data, at_q, at_v = simulated.model, simulated.data, simulated._q, simulated._v
+    place, rate, held, loss = data.qpos, data.qvel, data.qfrc_applied, physics.dof_frictionloss
     for k in range(len(time)):
-        x, v = data.qpos[at_q], data.qvel[at_v]
+        x, v = place[at_q], rate[at_v]
         seen[k] = x
-        tau = ahead[k] + dry[k] + mass * (900.0 * (q[k] - x) + 60.0 * (qd[k] - v))
-        efforts[k] = np.clip(tau, -arm.limit, arm.limit)
+        efforts[k] = np.minimum(np.maximum(wanted[k] - stiffness * x - damping * v, -arm.limit), arm.limit)
         loss[at_v], held[at_v] = drives.level(v), efforts[k]
-        mujoco.mj_step(simulated.model, data, 2)
+        mujoco.mj_step(physics, data, 2)
     late = np.empty_like(efforts)
     for j in range(arm.model.nv):  # held for a period: in its middle on average
         late[:, j] = np.interp(time - delay - 0.5 / RATE, time, efforts[:, j])

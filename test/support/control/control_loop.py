@@ -153,10 +153,12 @@ class ControlLoop:
         error, phase = np.array(wanted.position) - q, str(self.core.phase)
         self._rows.append((self.time, q, qd, effort, error, *motion, phase, lead))
         self._buffer.append((2 * self._ticks + self._late, effort))
-        for half in (0, 1):
+        halves = (0, 1) if self._late % 2 else (0,)  # in whose middle no effort arrives is one step
+        for half in halves:
             while self._buffer and self._buffer[0][0] <= 2 * self._ticks + half:
                 self._now = self._buffer.popleft()[1]
-            arm.advance(self._now if self.push is None else self._now + self.push, self._half)
+            steps = 2 * self._half // len(halves)
+            arm.advance(self._now if self.push is None else self._now + self.push, steps)
         self._ticks += 1
 
     def run(self, seconds: float) -> Record:
