@@ -1,9 +1,12 @@
 """What `ClosedLoopTracker` proves: bounds of second derivatives, and configurations against an adversary."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from closed_loop_adversary import attack
 from mechanisms_by_name import MADE, MORE
+from support.grids import every_run
 from support.loops import random_pose
 from support.sample_trees import branched, to_model
 
@@ -98,17 +101,10 @@ def size(model, speeds, x):
 
 
 SAMPLES = {"four-bar": 2000, "five-bar": 2400, "delta": 800, "stewart": 800, "3-RPS": 800, "planar 3-RRR": 1200}
-EXACT = ("four-bar", "stewart", "3-RPS")
+IN_TURN = [(name, 1e-6 * (k % 2)) for k, name in enumerate(SAMPLES)]
 
 
-@pytest.mark.parametrize(
-    ("name", "sensor_error"),
-    [
-        pytest.param(name, error, marks=() if (error == 0.0) == (name in EXACT) else pytest.mark.slow)
-        for name in SAMPLES
-        for error in (0.0, 1e-6)
-    ],
-)
+@pytest.mark.parametrize(("name", "sensor_error"), every_run(IN_TURN, product(SAMPLES, (0.0, 1e-6))))
 def test_adversarial_motions(name, sensor_error):
     samples = SAMPLES[name]
     counts = attack(name, samples, 7, sensor_error, machines=16)

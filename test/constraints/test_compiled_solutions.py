@@ -1,11 +1,13 @@
 """Compiled solutions of regular states against those of any rank, which go by singular values; all projections."""
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
 from mechanisms_by_name import MADE
 from support.compare import relative
+from support.grids import every_run
 from support.loops import random_loop
 from support.sample_trees import branched, to_model
 
@@ -132,14 +134,10 @@ def constrained_tree(rng, kind, extras):
 
 @pytest.mark.parametrize(
     ("kind", "extras"),
-    [
-        ("spherical", ()),
-        ("custom_ball", ("coupling",)),
-        ("spherical", ("coupling", "user")),
-        *(pytest.param("spherical", extras, marks=pytest.mark.slow) for extras in (("coupling",), ("user",))),
-        *(pytest.param("custom_ball", extras, marks=pytest.mark.slow) for extras in ((), ("user",))),
-        pytest.param("custom_ball", ("coupling", "user"), marks=pytest.mark.slow),
-    ],
+    every_run(
+        [("spherical", ()), ("custom_ball", ("coupling",)), ("spherical", ("coupling", "user"))],
+        product(("spherical", "custom_ball"), ((), ("coupling",), ("user",), ("coupling", "user"))),
+    ),
 )
 def test_projection(kind, extras, rng):
     model, constraints, q0 = constrained_tree(rng, kind, extras)

@@ -1,11 +1,13 @@
 """Constrained forward dynamics against dense systems of equations, redundancy, drift, and what is refused."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from support.compare import relative
 from support.constraint_oracle import constrained_forward, loop_rows
+from support.grids import every_run
 from support.loops import random_loop, random_pose
 from support.sample_trees import around, branched, chain, to_model, zoo
 
@@ -46,17 +48,12 @@ def dense(tree, loops, q, qd, tau, f_ext=None):
     return qdd, A.T @ force
 
 
-IN_EVERY_RUN = {"free": KINDS, "custom": ("welded", "point_in_plane"), "zoo": ("universal", "distance")}
+#: Each kind of loop in one tree, and two in the others.
+USUAL = [*product(["free"], KINDS), *product(["custom"], ("welded", "point_in_plane")),
+         *product(["zoo"], ("universal", "distance"))]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        pytest.param(name, kind, marks=() if kind in IN_EVERY_RUN[name] else pytest.mark.slow)
-        for name in TREES
-        for kind in KINDS
-    ],
-)
+@pytest.mark.parametrize(("name", "kind"), every_run(USUAL, product(TREES, KINDS)))
 def test_one_loop(name, kind, rng):
     tree = TREES[name](rng)
     model = to_model(tree)

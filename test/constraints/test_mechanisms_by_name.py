@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from support.compare import assert_same_but_for_round_off, relative
+from support.grids import every_run
 
 import lie_dynamics_ros
 from lie_dynamics_ros.lie_dynamics import (
@@ -336,9 +337,7 @@ UNEQUAL = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in ("delta", "3-RPS") else pytest.param(name, marks=pytest.mark.slow) for name in UNEQUAL]
-)
+@pytest.mark.parametrize("name", every_run(("delta", "3-RPS"), UNEQUAL))
 def test_legs_that_differ(name, rng):
     """Loops close, inverse kinematics find what `assemble` found, and what random starts find is among all modes."""
     made = mechanism(name, **UNEQUAL[name])

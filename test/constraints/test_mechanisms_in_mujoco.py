@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.grids import every_run
 
 pytest.importorskip("mujoco", reason="the simulator that judges, mujoco, is not installed")
 
@@ -46,9 +47,7 @@ def test_offset_legs_of_mujoco_meet_the_platform_where_inverse_kinematics_says()
     assert np.abs(machine.pose - T).max() < 1e-14
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MECHANISMS]
-)
+@pytest.mark.parametrize("name", every_run(QUICK, MECHANISMS))
 def test_poses_and_efforts(name):
     made = mechanism(name)
     machine = MujocoMechanism(made, STEP)

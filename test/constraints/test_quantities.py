@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.compare import relative
 from support.constraint_oracle import loop_rows
+from support.grids import every_run
 from support.loops import random_loop, random_loops
 from support.sample_trees import around, to_model, zoo
 
@@ -35,9 +36,7 @@ def upside_down(loop, poses):
     return loop.kind in ("revolute", "cylindrical", "planar") and loop.axis @ Q @ loop.second_axis < 0.0
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in ("free", "zoo") else pytest.param(name, marks=pytest.mark.slow) for name in TREES]
-)
+@pytest.mark.parametrize("name", every_run(("free", "zoo"), TREES))
 def test_loops_are_what_their_definitions_say(name, rng):
     tree = TREES[name](rng)
     model = to_model(tree)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from support.compare import relative
+from support.grids import every_run
 from support.robots import PANDA, UR5, load
 from support.sample_trees import around, chain, to_model
 
@@ -40,9 +41,7 @@ def two_links(com=0.3):
     return builder.add("lower", "upper", joint_types.revolute(), at(0.8), tip).build()
 
 
-@pytest.mark.parametrize(
-    "kind", [k if k in ("revolute", "universal") else pytest.param(k, marks=pytest.mark.slow) for k in KINDS]
-)
+@pytest.mark.parametrize("kind", every_run(("revolute", "universal"), KINDS))
 def test_definition(kind, rng):
     """(66), with the derivatives of the Christoffel symbols by (54) and by complex steps."""
     model = to_model(around(rng, kind))

@@ -4,6 +4,7 @@ import time
 import warnings
 
 import pytest
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics import Model
 
@@ -37,7 +38,7 @@ SHAPES = {
 USUAL = ("chain", "reversed chain of mimics", "unknown attributes")
 
 
-@pytest.mark.parametrize("shape", [x if x in USUAL else pytest.param(x, marks=pytest.mark.slow) for x in SHAPES])
+@pytest.mark.parametrize("shape", every_run(USUAL, SHAPES))
 def test_the_cost_is_linear(shape):
     """The least of three runs each, in time of this process; a quadratic part would make the ratio 64."""
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.compare import in_forces, relative
 from support.dense import Tree
+from support.grids import every_run
 from support.sample_trees import around, chain, each_kind, to_model
 
 from lie_dynamics_ros.lie_dynamics import DescriptionError, InputError, ModelBuilder, SpatialInertia, joint_types
@@ -24,8 +25,7 @@ from lie_dynamics_ros.lie_dynamics.reference.kim_dynamics import (
 )
 
 STEP = 1e-30
-WITH_SLOPES = ["revolute", "universal", "spherical"]
-WITH_SLOPES += [pytest.param(kind, marks=pytest.mark.slow) for kind in ("helical", "planar", "composite", "free")]
+WITH_SLOPES = ["revolute", "helical", "universal", "planar", "composite", "spherical", "free"]
 
 
 class Changed(Tree):
@@ -69,7 +69,7 @@ def test_tables_2_3_and_4(tree, rng):
     assert all(relative(run.F[i], again.F[i]) < 1e-9 for i in range(model.n_bodies))
 
 
-@pytest.mark.parametrize("kind", WITH_SLOPES)
+@pytest.mark.parametrize("kind", every_run(("revolute", "universal", "spherical"), WITH_SLOPES))
 def test_tables_5_6_and_7(kind, rng):
     """Complex steps of inverse dynamics at constant qdd; then M dqdd = dtau - that."""
     tree = around(rng, kind)

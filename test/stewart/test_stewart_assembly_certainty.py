@@ -1,5 +1,7 @@
 """Assembly modes are certain only when they are: counts and poses against blind search and high precision."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import study_oracle
@@ -11,6 +13,7 @@ from special_platforms import (
     random_pose,
     similar_hexagons_on_circles,
 )
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartError,
@@ -87,13 +90,10 @@ def test_conjugates_pair_off_one_to_one(rng):
 
 @pytest.mark.parametrize(
     ("design", "distance"),
-    [
-        *(pytest.param("Griffis-Duffy", distance, marks=pytest.mark.slow) for distance in (1e-4, 1e-5)),
-        ("Griffis-Duffy", 1e-6),
-        pytest.param("similar hexagons", 1e-4, marks=pytest.mark.slow),
-        ("similar hexagons", 1e-5),
-        pytest.param("similar hexagons", 1e-6, marks=pytest.mark.slow),
-    ],
+    every_run(
+        [("Griffis-Duffy", 1e-6), ("similar hexagons", 1e-5)],
+        product(("Griffis-Duffy", "similar hexagons"), (1e-4, 1e-5, 1e-6)),
+    ),
 )
 def test_isolated_poses_near_a_singular_design_are_not_lost(design, distance, rng):
     """High precision proves the pose isolated: it is in the list, and certainly so when `certain`."""

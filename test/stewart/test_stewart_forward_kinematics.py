@@ -1,8 +1,11 @@
 """The solvers: derivatives of every chart, A1 and A2 against the reference, known poses, failures told."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from stewart_oracle import STATES, lengths, pose_of, random_pose, rotation
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics.errors import GroupError
 from lie_dynamics_ros.lie_dynamics.lie import so3
@@ -113,14 +116,10 @@ def test_gauss_newton_on_the_group_does_not_depend_on_the_side_of_the_screw(stat
     np.testing.assert_allclose(paths[0], paths[1], atol=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("method", "residual"),
-    [
-        *((method, "squared") for method in METHODS),
-        *((method, "length") for method in METHODS if not method.startswith("gn")),
-        *(pytest.param(method, "length", marks=pytest.mark.slow) for method in METHODS if method.startswith("gn")),
-    ],
-)
+SQUARED = [*product(METHODS, ["squared"]), *product(("auto", "lm-se3", "lm-r6", "lm-quat"), ["length"])]
+
+
+@pytest.mark.parametrize(("method", "residual"), every_run(SQUARED, product(METHODS, ("squared", "length"))))
 def test_every_solver_finds_the_pose_from_nearby(method, residual):
     rng = np.random.default_rng(8)
     poses = np.stack([random_pose(rng) for _ in range(20)])
@@ -195,10 +194,7 @@ def test_each_problem_of_a_batch_has_its_own_setting():
     assert len(set(together.iterations.tolist())) > 1
 
 
-@pytest.mark.parametrize(
-    "method",
-    [m if m in ("auto", "gn-se3", "lm-quat") else pytest.param(m, marks=pytest.mark.slow) for m in METHODS],
-)
+@pytest.mark.parametrize("method", every_run(("auto", "gn-se3", "lm-quat"), METHODS))
 def test_lengths_that_no_pose_has_are_told_not_solved(method):
     unreachable = np.full(6, 0.5)
     unreachable[5] = 1.1  # joints 1 and 6 are 0.155 m apart on the base and 0.283 m on the platform

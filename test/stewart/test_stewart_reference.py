@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 from stewart_oracle import STATES, derivatives, lengths, random_pose, rotation
+from support.grids import every_run
 
 from benchmarks.stewart.study import paper
 from lie_dynamics_ros.lie_dynamics.lie import se3
@@ -99,11 +100,7 @@ def starts(state):
 
 @pytest.mark.parametrize(
     ("state", "percent", "every"),
-    [
-        (0, 14, 1),
-        (2, 100, 5),
-        *(pytest.param(state, percent, 1, marks=pytest.mark.slow) for state, percent in ((2, 100), (4, 92))),
-    ],
+    every_run([(0, 14, 1), (2, 100, 5)], [(0, 14, 1), (2, 100, 5), (2, 100, 1), (4, 92, 1)]),
 )
 def test_table_3_on_se3(state, percent, every):
     """Where all arrive, every fifth of them does."""
@@ -118,8 +115,7 @@ def test_table_3_on_se3(state, percent, every):
 
 
 @pytest.mark.parametrize(
-    ("state", "percent", "every"),
-    [pytest.param(0, 10, 1, marks=pytest.mark.slow), (2, 100, 5), pytest.param(2, 100, 1, marks=pytest.mark.slow)],
+    ("state", "percent", "every"), every_run([(2, 100, 5)], [(0, 10, 1), (2, 100, 5), (2, 100, 1)])
 )
 def test_table_2_on_r6(state, percent, every):
     """Where all arrive, every fifth of them does."""

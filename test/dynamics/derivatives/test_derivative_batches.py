@@ -6,6 +6,7 @@ their own. Trees of several branches, of sizes around eight rows, have zeros tha
 
 import numpy as np
 import pytest
+from support.grids import every_run
 from support.sample_trees import chain, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -54,7 +55,7 @@ def check(model, call, arrays, picked, **options):
         assert not mine[:, (ones == 0.0).all(axis=0)].any()
 
 
-@pytest.mark.parametrize("count", [1, 8, 20, *(pytest.param(count, marks=pytest.mark.slow) for count in (7, 9))])
+@pytest.mark.parametrize("count", every_run((1, 8, 20), (1, 7, 8, 9, 20)))
 def test_batches_of_any_size_hold_what_single_states_give(call, rng, count):
     tree = zoo(rng, without="custom_six")
     check(to_model(tree), call, states(tree, rng, count), list(range(count)))

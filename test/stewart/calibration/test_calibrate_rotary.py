@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
@@ -111,9 +112,7 @@ def noisy(values, rng):
 KINDS = {"a tracker": 66, "a probe": 63, "a gauge": 40, "a bar": 57}
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(x, marks=() if x in ("a tracker", "a gauge") else pytest.mark.slow) for x in KINDS]
-)
+@pytest.mark.parametrize("kind", every_run(("a tracker", "a gauge"), KINDS))
 def test_regions_hold_what_they_say(kind, rng):
     """Machines as the tolerances have them, noise as told: 95 % of parameters, and of whole machines, within 95 %."""
     inside, whole, cost, machines = [], [], [], 4

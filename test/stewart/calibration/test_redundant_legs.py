@@ -1,8 +1,11 @@
 """Calibration with further legs and gains of encoders, against synthetic machines, differences and Monte Carlo."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from stewart_oracle import lengths, random_pose, rotation, turned
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -211,10 +214,10 @@ def test_distances_of_joints_that_coincide_in_the_drawing(rng):
 
 @pytest.mark.parametrize(
     ("measured", "gains"),
-    [
-        *((measured, True) for measured in ("pose", "position", "orientation", "lengths")),
-        *(pytest.param(measured, False, marks=pytest.mark.slow) for measured in ("orientation", "lengths")),
-    ],
+    every_run(
+        [*product(("pose", "position", "orientation", "lengths"), [True])],
+        [("pose", True), ("position", True), *product(("orientation", "lengths"), (False, True))],
+    ),
 )
 def test_in_frames_that_are_not_known(measured, gains):
     """Through `calibrate_measured`: errors are those that its deviations say, and what is not told is said."""

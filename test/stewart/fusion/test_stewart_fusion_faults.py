@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from fusion_truth import DT, KINDS, LEG_NOISE, deviations, errors, follow, lengths, recording, spoil
 from scipy.spatial.transform import Rotation
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     DisplacementSensor,
@@ -239,14 +240,12 @@ def knocked(seed, n=350, start=200, pulse=5):
     return record
 
 
+USUAL = [(True, (1, 7, 12)), (False, (0, 7))]
+
+
 @pytest.mark.parametrize(
     ("inertial", "seeds"),
-    [
-        (True, (1, 7, 12)),
-        (False, (0, 7)),
-        pytest.param(True, (5, 11, 17), marks=pytest.mark.slow),
-        pytest.param(False, (1, 13), marks=pytest.mark.slow),
-    ],
+    every_run(USUAL, [*USUAL, (True, (5, 11, 17)), (False, (1, 13))]),
 )
 def test_no_knock_leaves_anything_out_for_long(inertial, seeds):
     """Up to five healthy sensors are left out while it lasts, and all are in use again within 0.1 s."""
@@ -264,7 +263,7 @@ def test_no_knock_leaves_anything_out_for_long(inertial, seeds):
 
 @pytest.mark.parametrize(
     ("jump", "back"),
-    [(3e-4, 1.0), (1e-3, 0.6), *(pytest.param(1e-3, back, marks=pytest.mark.slow) for back in (1.0, 0.0))],
+    every_run([(3e-4, 1.0), (1e-3, 0.6)], [(3e-4, 1.0), (1e-3, 0.6), (1e-3, 1.0), (1e-3, 0.0)]),
 )
 def test_a_leg_that_jumps_back_is_taken_in_beside_an_imu_of_unknown_delay(jump, back):
     """The IMU is 2 ms late, which nobody told: without the leg its length is soon known to a millimetre only."""

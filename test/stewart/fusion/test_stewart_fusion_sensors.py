@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fusion_truth import DT, KINDS, chi_squares, deviations, follow, recording, spoil
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     AngleSensor,
@@ -130,7 +131,7 @@ def test_inclinometers_take_the_place_of_an_imu_where_legs_fail():
     assert 20.0 * ends[0] < ends[1]
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", every_run([0], range(3)))
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("sensor", [WIRE, HINGE])
 def test_faults_of_further_sensors_are_their_own(sensor, kind, seed):
