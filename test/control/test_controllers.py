@@ -1,7 +1,6 @@
 """Tracking errors and controllers: closed forms, Lyapunov functions and closed loops in simulation."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import sample_trees
 from support.compare import relative
+from support.robots import panda
 
-import lie_dynamics_ros
 from lie_dynamics_ros.lie_dynamics import (
-    Model,
     coriolis_matrix,
     forward_dynamics,
     frame_pose,
@@ -40,11 +38,6 @@ from lie_dynamics_ros.lie_dynamics.control import (
 from lie_dynamics_ros.lie_dynamics.errors import InputError
 from lie_dynamics_ros.lie_dynamics.lie import se3
 from lie_dynamics_ros.lie_dynamics.simulation import Simulator, integrate_motion, simulate
-
-
-@cache
-def panda():
-    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
 @cache

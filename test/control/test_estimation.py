@@ -1,17 +1,14 @@
 """Adaptive control, its regressor, and the momentum observer."""
 
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support import sample_trees
 from support.compare import relative
+from support.robots import panda
 from test_controllers import MIDDLE, swing, tree_with_balls, wander
 
-import lie_dynamics_ros
 from lie_dynamics_ros.lie_dynamics import (
-    Model,
     SpatialInertia,
     coriolis_matrix,
     external_wrench,
@@ -32,11 +29,6 @@ from lie_dynamics_ros.lie_dynamics.control.adaptive import _dual_pseudo
 from lie_dynamics_ros.lie_dynamics.errors import InputError
 from lie_dynamics_ros.lie_dynamics.lie import inertial_parameters
 from lie_dynamics_ros.lie_dynamics.simulation import Simulator, integrate_motion
-
-
-@cache
-def panda():
-    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
 def parameters(model):

@@ -1,24 +1,18 @@
 """Learning from what efforts did: the equations of the momentum, and that no step leads away from the truth."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support import sample_trees
+from support.robots import panda
 
-import lie_dynamics_ros
-from lie_dynamics_ros.lie_dynamics import InputError, Model, coriolis_matrix, gravity_force, mass_matrix
+from lie_dynamics_ros.lie_dynamics import InputError, coriolis_matrix, gravity_force, mass_matrix
 from lie_dynamics_ros.lie_dynamics.control import AdaptiveController, EffortHistory, momentum_prediction
 from lie_dynamics_ros.lie_dynamics.control.adaptive import LARGEST_FRICTION
 from lie_dynamics_ros.lie_dynamics.control.kernels.momentum import momentum_terms
 
 LINK = "panda_link7"
-
-
-@cache
-def panda():
-    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
 @cache

@@ -1,13 +1,11 @@
 """Sampled, delayed, held feedback: the exact matrix against simulation, its limits against eigenvalues, damping."""
 
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.robots import panda
 
-import lie_dynamics_ros
-from lie_dynamics_ros.lie_dynamics import Model, mass_matrix
+from lie_dynamics_ros.lie_dynamics import mass_matrix
 from lie_dynamics_ros.lie_dynamics.control import (
     SampleTimes,
     SoftLimits,
@@ -23,11 +21,6 @@ from lie_dynamics_ros.lie_dynamics.control import (
 )
 from lie_dynamics_ros.lie_dynamics.control.kernels.signals import keeps_limits
 from lie_dynamics_ros.lie_dynamics.errors import InputError
-
-
-@cache
-def panda():
-    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
 def positive(rng, n):

@@ -1,20 +1,18 @@
 """Optimal motions within limits: the package's Panda, other costs, free durations, waypoints, obstacles, periods."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 from support.compare import relative
+from support.robots import OWN, panda
 from support.sample_trees import rods_in_a_row
 
-import lie_dynamics_ros
 from benchmarks.library.optimal_motions import judged, pair
 from lie_dynamics_ros import Controller
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
-    Model,
     ModelBuilder,
     MotionCost,
     SingularityError,
@@ -39,10 +37,6 @@ def cart(axes=1, **limits):
         parent = None if k == 0 else f"cart {k - 1}"
         builder.add(f"cart {k}", parent, joint_types.prismatic(np.eye(3)[k]), np.eye(4), inertia, **limits)
     return builder.build().with_gravity([0.0, 0.0, 0.0])
-
-
-def panda():
-    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
 #: A pair of states by hand, whose cubic keeps all limits; one whose cubic is too fast; one drawn, with two minima.
@@ -363,7 +357,7 @@ def test_smooth_ends_are_followed_by_the_controller():
     start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
     model = panda()
     path = optimal_motion(model, start, goal, float(T), limits=model.limits, smooth_ends=True, tolerance=1e-2)
-    controller = Controller(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
+    controller = Controller(OWN)
     controller.update(0.0, start, np.zeros(7))
     assert controller.follow(path.time, path.q, path.qd, path.qdd) == ""
     for t in (0.5, 1.0, 2.0):

@@ -5,17 +5,15 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-import lie_dynamics_ros
 from lie_dynamics_ros.lie_dynamics import Model
 
 from . import robots
 from .mujoco_arm import MujocoArm
+from .robots import OWN
 
-OWN = Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf"
 FILES = {
     "panda": robots.PANDA,
     "ur5": robots.UR5,

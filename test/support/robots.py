@@ -1,4 +1,4 @@
-"""Robots of the package example-robot-data, each loaded by the library and by Pinocchio."""
+"""Robots of the package example-robot-data, each loaded by the library and by Pinocchio; and the package's Panda."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import lie_dynamics_ros
+
+OWN = Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf"
 PANDA = "panda_description/urdf/panda.urdf"
 UR5 = "ur_description/urdf/ur5_robot.urdf"
 TALOS = "talos_data/robots/talos_reduced.urdf"
@@ -53,3 +56,11 @@ def load(robot, floating_base=False):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Model.from_urdf(path(robot), floating_base, inertia_check="warn")
+
+
+@cache
+def panda():
+    """The library's model of the package's own arm, which has no fingers."""
+    from lie_dynamics_ros.lie_dynamics import Model
+
+    return Model.from_urdf(OWN)

@@ -1,16 +1,13 @@
 """A core of computed_torque and a simulated arm in lock step, without ROS."""
 
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 from support.cores import options
+from support.robots import panda
 
-import lie_dynamics_ros
 from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import (
-    Model,
     gravity_force,
 )
 from lie_dynamics_ros.lie_dynamics.simulation import Simulator
@@ -20,11 +17,6 @@ S = 10**9
 MIDDLE = np.array([0.0, 0.0, 0.0, -1.7, 0.0, 1.8, 0.5])
 ZERO = np.zeros(7)
 EVERY = np.arange(7)
-
-
-@cache
-def panda():
-    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
 class Loop:
