@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -35,7 +36,8 @@ def in_copies(run):
 def run_in_copies(program: str, cases: Sequence[Sequence[Any]]) -> None:
     """Let a program, which ends with ``in_copies(function)``, call its function with each of these arguments.
 
-    Each call is made in a copy of the process, which has imported what the program imports and has done nothing else.
+    Each call is made in a copy of the process, which has imported what the program imports and has done nothing else;
+    all that the calling test can import is there.
 
     Raises
     ------
@@ -43,6 +45,7 @@ def run_in_copies(program: str, cases: Sequence[Sequence[Any]]) -> None:
         A call failed, with all that was printed.
     """
     command = [sys.executable, "-c", IN_COPIES + program, json.dumps([list(case) for case in cases])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     wanted = " ".join(["ended", *["0"] * len(cases)])
     assert done.returncode == 0 and done.stdout.splitlines()[-1:] == [wanted], done.stdout + done.stderr

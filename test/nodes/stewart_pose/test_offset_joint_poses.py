@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseWithCovarianceStamped, TwistStamped
-from node_harness import SharedNode, stamp_of
+from node_harness import stamp_of
 from node_platforms import BASE, HOME, LEGS, TEXT, TOP, as_numbers, matrix_of, motion, pose_at
 from scipy.optimize import brentq
 
@@ -200,16 +198,8 @@ def test_simulated_legs_are_those_of_circles_and_wait_where_they_have_no_length(
     assert moving.held and np.isfinite(moving.lengths).all() and moving.pose[2, 3] > 0.0
 
 
-@pytest.fixture(scope="module")
-def shared(module_bench):
-    """A node of such a platform, and what it publishes."""
-    node = SharedNode(module_bench, "stewart_pose", SETTINGS)
-    topics = ((PoseWithCovarianceStamped, "pose"), (TwistStamped, "twist"), (DiagnosticArray, "status"))
-    return module_bench, node, [module_bench.listen(kind, f"{node.name}/{topic}") for kind, topic in topics]
-
-
-def test_the_node(shared):
-    bench, node, (poses, twists, statuses) = shared
+def test_the_node(published):
+    bench, node, (poses, twists, statuses) = published
     name = node.begin(platform=FILE, state_timeout=0.0)
     t = 0.1
     answer, moving, said = bench.ask(
@@ -236,12 +226,12 @@ def test_the_node(shared):
     assert stamp_of(beyond) not in {stamp_of(pose) for pose in poses}
 
 
-def test_services(shared):
+def test_services(published):
     interfaces = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
     FK, IK, MODES = (
         getattr(interfaces, f"Stewart{kind}") for kind in ("ForwardKinematics", "InverseKinematics", "AssemblyModes")
     )
-    bench, node, (poses, *_) = shared
+    bench, node, (poses, *_) = published
     name = node.begin(platform=FILE, state_timeout=0.0)
     bench.ask(lambda: bench.make_state(LEGS, lengths(HOME)), poses)
     wanted = [motion(t) for t in (0.1, 0.2)]

@@ -6,9 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseWithCovarianceStamped, TwistStamped
-from node_harness import SharedNode
 from node_platforms import matrix_of
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
@@ -190,16 +187,8 @@ def test_targets_out_of_reach_are_refused(shift, turn, words):
     assert core.phase == "holding"
 
 
-@pytest.fixture(scope="module")
-def shared(module_bench):
-    """A node of such a platform, and what it publishes."""
-    node = SharedNode(module_bench, "stewart_pose", SETTINGS)
-    topics = ((PoseWithCovarianceStamped, "pose"), (TwistStamped, "twist"), (DiagnosticArray, "status"))
-    return module_bench, node, [module_bench.listen(kind, f"{node.name}/{topic}") for kind, topic in topics]
-
-
-def test_the_node(shared):
-    bench, node, (poses, twists, statuses) = shared
+def test_the_node(published):
+    bench, node, (poses, twists, statuses) = published
     name = node.begin(platform=FILE, legs=SERVOS, state_timeout=0.0)
     t = 0.1
     answer, _, said = bench.ask(
@@ -217,9 +206,9 @@ def test_the_node(shared):
     bench.wait_status(name, lambda s, _: "servo_2: angle of leg 2 is -1.5 rad" in s.message, "the angle beyond")
 
 
-def test_travel_left_as_a_service_and_in_diagnostics(shared):
+def test_travel_left_as_a_service_and_in_diagnostics(published):
     """Upwards as far as the drawing has angles; names of legs are the node's."""
-    bench, node, (poses, *_) = shared
+    bench, node, (poses, *_) = published
     name = node.begin(platform=FILE, legs=SERVOS, state_timeout=0.0)
     assert "nothing is tracked yet" in bench.call(Trigger, f"{name}/travel_left", Trigger.Request()).message
     bench.ask(lambda: bench.make_state(SERVOS, angles_of(HOME)), poses)
@@ -237,12 +226,12 @@ def test_travel_left_as_a_service_and_in_diagnostics(shared):
     bench.wait_status(name, lambda _, values: "travel left about z [rad]" in values, "the travel left")
 
 
-def test_services(shared):
+def test_services(published):
     interfaces = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
     FK, IK, MODES = (
         getattr(interfaces, f"Stewart{kind}") for kind in ("ForwardKinematics", "InverseKinematics", "AssemblyModes")
     )
-    bench, node, (poses, *_) = shared
+    bench, node, (poses, *_) = published
     name = node.begin(platform=FILE, legs=SERVOS, state_timeout=0.0)
     bench.ask(lambda: bench.make_state(SERVOS, angles_of(HOME)), poses)
     wanted = [pose_at(t) for t in (0.1, 0.2)]

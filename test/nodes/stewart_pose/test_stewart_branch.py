@@ -7,31 +7,9 @@ import signal
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
-from node_harness import SharedNode, stamp_of
+from node_harness import stamp_of
 from node_platforms import BRANCH, HOME, LEGS, TEXT, TRUE, as_numbers, lengths, matrix_of, motion
 from std_srvs.srv import Trigger
-
-from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
-
-
-@pytest.fixture(scope="module")
-def one(module_bench):
-    """A node that begins afresh for each test, and its poses."""
-    node = SharedNode(module_bench, "stewart_pose", SETTINGS)
-    return node, module_bench.listen(PoseWithCovarianceStamped, f"{node.name}/pose")
-
-
-@pytest.fixture
-def start(one):
-    """Return a function that lets the node begin with some parameters, and returns its bench, its name and poses."""
-    node, poses = one
-
-    def begin(**parameters):
-        node.begin(**parameters)
-        poses.clear()
-        return node.bench, node.name, poses
-
-    return begin
 
 
 @pytest.fixture

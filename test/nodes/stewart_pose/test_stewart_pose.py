@@ -6,12 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TwistStamped
-from node_harness import SharedNode, stamp_of
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from node_harness import stamp_of
 from node_platforms import HOME, LEGS, TRUE, jacobian, lengths, matrix_of, motion
 from visualization_msgs.msg import Marker, MarkerArray
-
-from lie_dynamics_ros.nodes.stewart_pose.node import SETTINGS
 
 
 @pytest.fixture
@@ -19,30 +17,10 @@ def bench(module_bench):
     return module_bench
 
 
-@pytest.fixture(scope="module")
-def one(module_bench):
-    """A node that begins afresh for each test, and its poses."""
-    node = SharedNode(module_bench, "stewart_pose", SETTINGS)
-    return node, module_bench.listen(PoseWithCovarianceStamped, f"{node.name}/pose")
-
-
 @pytest.fixture
-def start(one):
-    """Return a function that lets the node begin with some parameters, and returns its name and poses."""
-    node, poses = one
-
-    def begin(**parameters):
-        node.begin(**parameters)
-        poses.clear()
-        return node.name, poses
-
-    return begin
-
-
-@pytest.fixture
-def shared(bench, start):
+def shared(start):
     """The node with noise of its own for each leg."""
-    return (bench, *start(leg_noise=[1e-5, 2e-5, 1e-5, 3e-5, 1e-5, 1e-5]))
+    return start(leg_noise=[1e-5, 2e-5, 1e-5, 3e-5, 1e-5, 1e-5])
 
 
 def go(bench, poses, T, velocity=()):
@@ -95,7 +73,7 @@ def test_publishes_the_same_pose_stamped_and_the_twist_in_the_base_frame(shared)
 
 @pytest.mark.parametrize("velocity", [(), [math.nan] * 6, [0.1, 0.1, math.inf, 0.1, 0.1, 0.1]])
 def test_without_leg_rates_there_is_a_pose_but_no_twist(bench, start, velocity):
-    node, poses = start()
+    _, node, poses = start()
     twists = bench.listen(TwistStamped, f"{node}/twist")
     bench.ask(lambda: bench.make_state(LEGS, lengths(HOME), [0.0] * 6), poses, twists)
     without = set()
@@ -114,14 +92,14 @@ def test_without_leg_rates_there_is_a_pose_but_no_twist(bench, start, velocity):
 
 def test_adds_offsets_to_what_the_encoders_say(bench, start):
     offsets = [0.3, 0.31, 0.32, 0.33, 0.34, 0.35]
-    _, poses = start(length_offsets=offsets)
+    _, _, poses = start(length_offsets=offsets)
     answer = bench.ask(lambda: bench.make_state(LEGS, lengths(TRUE) - offsets), poses)
     np.testing.assert_allclose(matrix_of(answer.pose.pose), TRUE, rtol=0, atol=1e-12)
 
 
 def test_uses_the_names_and_frames_it_is_given(bench, start):
     legs = [f"actuator_{c}" for c in "abcdef"]
-    _, poses = start(legs=legs, base_frame="floor", platform_frame="cabin")
+    _, _, poses = start(legs=legs, base_frame="floor", platform_frame="cabin")
     answer = bench.ask(lambda: bench.make_state(legs, lengths(HOME)), poses)
     assert answer.header.frame_id == "floor"
 
@@ -135,7 +113,7 @@ def test_orientation_does_not_change_its_sign(shared):
 
 def test_publishes_tf(bench, start):
     messages = pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not installed (not among the ROS 2 wheels)")
-    _, poses = start(platform_frame="cabin")
+    _, _, poses = start(platform_frame="cabin")
     transforms = bench.listen(messages.TFMessage, "/tf")
     bench.wait(lambda: go(bench, poses, TRUE) and transforms, "a transform")
     (transform,) = transforms[-1].transforms
@@ -177,7 +155,7 @@ def test_reports_how_it_tracks(shared):
 
 
 def test_warns_near_a_singular_pose(bench, start):
-    node, poses = start(condition_warning=5.0)
+    _, node, poses = start(condition_warning=5.0)
     bench.send_until(
         lambda: go(bench, poses, TRUE, [0.0] * 6),
         lambda: bench.reported(node, lambda s, v: s.level == b"\x01" and "singular pose" in s.message),
