@@ -175,6 +175,15 @@ def test_stops_when_time_runs_backwards_and_resumes_when_it_runs_forwards(case, 
     case.check(answer)
 
 
+SIMULATED_TIME = ("computed_torque", "contact", "stewart_pose")
+"""Nodes of every run: joints of an arm, answers in windows, legs; the clock is that of all nodes."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=() if c.module in SIMULATED_TIME else pytest.mark.slow) for c in CASES],
+    ids=lambda case: case.module,
+)
 def test_follows_simulated_time_also_when_a_recording_starts_again(bench, case):
     node, answers = case.start(bench, use_sim_time=True)
     clock = bench.publisher(Clock, "/clock", 1)

@@ -14,8 +14,8 @@ ERROR = b"\x02"
 
 
 def test_closed_loop_follows_a_quintic_trajectory(bench):
-    """Exact model, 1 kHz in lock step: e = kd h / (2 kp) qdd of the integrator, and the wait for the first point."""
-    loop = Loop(bench, rate=1000.0, kp=[400.0], kd=[40.0])
+    """Exact model, 500 Hz in lock step: e = kd h / (2 kp) qdd of the integrator, and the wait for the first point."""
+    loop = Loop(bench, rate=500.0, kp=[400.0], kd=[40.0])
     times, pace = np.linspace(0.125, 1.0, 8), 1.4 * np.pi  # it comes where it ends but once
     swing = 0.2 * np.sin(pace * times)[:, None] * np.ones(7)
     rate, bend = 0.2 * pace * np.cos(pace * times)[:, None], -0.2 * pace**2 * np.sin(pace * times)[:, None]
