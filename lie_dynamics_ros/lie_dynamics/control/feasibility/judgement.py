@@ -144,7 +144,7 @@ def _first_turn(path: JointPath, limits: MotionLimits, rates: list[Array], spans
     """Return the first acceleration or deceleration beyond its own limit, where these differ."""
     at = path.joints
     for j in np.flatnonzero(limits.acceleration[at] != limits.deceleration[at]):
-        for k in _may_turn(rates, spans, j, limits.acceleration[at[j]], limits.deceleration[at[j]]):
+        for k in _may_turn(rates, spans, int(j), limits.acceleration[at[j]], limits.deceleration[at[j]]):
             span = spans[k]
             v, a = (rates[i][k, :, j] * span ** np.arange(rates[i].shape[1]) for i in (1, 2))
             for sign in (1.0, -1.0):
