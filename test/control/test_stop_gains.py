@@ -111,3 +111,59 @@ def test_noise_is_found_in_states_whose_arrays_are_used_again(rng):
         buffers[k % 2] = 0.01 * rng.standard_normal(3)
         found, _ = sensor.swing(RobotState(k, zero, buffers[k % 2]), 0.001)
     assert (np.abs(found / (0.01 * PEAK_TO_PEAK) - 1.0) < 0.4).all()
+
+
+def mended(rng, step=0.0, noise=0.0, rough=0.0, off=0.0, period=0.002, seconds=6.0):
+    """Return errors of positions and velocities in the second half, as measured and as mended, of a slow joint.
+
+    Its positions come in steps and are off by noise, its velocities are off by noise and a constant.
+    """
+    steps, rows = PositionSteps(1), []
+    sensor = SensorNoise(steps)
+    for k in range(round(seconds / period)):
+        t = k * period
+        x, v = 5e-3 * np.sin(2.5 * t), 12.5e-3 * np.cos(2.5 * t)
+        q = x + rough * rng.standard_normal()
+        q, qd = step * np.round(q / step) if step else q, v + noise * rng.standard_normal() + off
+        state = RobotState(1 + k, q * ONE, qd * ONE)
+        steps.note(state.position)
+        found = sensor.steady(state, period, sensor.swing(state, period)[0])
+        rows.append((q - x, found.position[0] - x, qd - v, found.velocity[0] - v))
+    return np.array(rows)[len(rows) // 2 :].T
+
+
+@pytest.mark.parametrize("bits", [12, 14])
+def test_measured_velocities_lead_to_positions_within_the_steps_of_these(bits, rng):
+    step = 2.0 * np.pi / 2**bits
+    coarse, fine, _, rates = mended(rng, step)
+    assert np.ptp(coarse) > 0.9 * step and np.ptp(fine) < 0.1 * step and np.abs(rates).max() < 1e-6
+    noisy = mended(rng, step, noise=0.01)[1]
+    assert noisy.std() < 0.8 * coarse.std()
+
+
+@pytest.mark.parametrize("off", [3e-3, -3e-3])
+def test_positions_stay_within_their_step_where_velocities_are_off(off, rng):
+    coarse, fine, _, rates = mended(rng, 1.5e-3, off=off)
+    assert np.abs(fine - coarse).max() <= 0.75e-3 + 1e-12 and np.abs(rates - off).max() < 1e-6
+
+
+def slow_part(values, rate=10.0, period=0.002):
+    """Return the standard deviation of values behind a low-pass of such a rate [1/s]."""
+    passed, rows = 0.0, []
+    for value in values:
+        passed += rate * period * (value - passed)
+        rows.append(passed)
+    return np.std(rows)
+
+
+@pytest.mark.parametrize("period", [0.0005, 0.002, 0.004])
+def test_slow_noise_of_velocities_shows_in_positions(period, rng):
+    _, _, before, after = mended(rng, noise=0.01, period=period)
+    assert slow_part(after, period=period) < 0.4 * slow_part(before, period=period) and after.std() < before.std()
+
+
+@pytest.mark.parametrize("rough", [1e-5, 1e-4, 1e-3])
+def test_velocities_are_no_worse_where_positions_are_noisy(rough, rng):
+    _, _, before, after = mended(rng, noise=0.01, rough=rough)
+    assert after.std() < 1.2 * before.std() and slow_part(after) < 1.1 * slow_part(before)
+    assert np.abs(mended(rng, rough=rough)[3]).max() < 1e-6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,6 +30,10 @@ CALMS = 5.0
 """Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
 MEAN_RATE = 10.0
 """Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
+STEADIED = 0.25
+"""Largest part of what positions and measured velocities differ by in a period that corrects the velocities."""
+BETTER = 0.5
+"""The same over the noise of velocities in a period, over that of positions: what is quick gets hardly more noise."""
 SURE_TURNS = 0.5 * FEW_TURNS
 """Turns of a position by more than a step, within the memory of the watch, that show that the joint swings."""
 SLOW_PHASE = 1.1
@@ -38,13 +42,16 @@ SLOW_PHASE = 1.1
 
 @dataclass(slots=True)
 class NoiseState:
-    """The last velocities, their last second differences, newest first, and mean products (3, n) of these.
+    """The last velocities and positions, second differences, newest first, and mean products (3, 2, n) of these.
 
-    Besides, velocities behind a slow low-pass, and part of the speed that joints surely had of late [rad/s, m/s].
+    Besides, velocities behind a slow low-pass, part of the speed that joints surely had of late [rad/s, m/s], noise of
+    positions, and where velocities led to from the positions before [rad, m].
     """
 
     mean: Array | float = 0.0
     lively: float = 0.0
+    rough: Array | float = 0.0
+    place: Array | None = None
     last: list[Array] = field(default_factory=list)
     second: list[Array] = field(default_factory=list)
     products: Array | None = None
@@ -85,7 +92,7 @@ class SensorNoise:
             steps = self._steps.found
             return STEP_TO_PEAK * velocity_noise(state.filter_time, period) * steps, steps
         s = self._state
-        s.last = [*s.last[-2:], state.velocity.copy()]  # drivers may use their arrays again
+        s.last = [*s.last[-2:], np.array((state.velocity, state.position))]
         if len(s.last) == 3:
             s.second = [s.last[0] - 2.0 * s.last[1] + s.last[2], *s.second[:2]]
         if len(s.second) < 3:
@@ -93,8 +100,26 @@ class SensorNoise:
         products = s.second[0] * np.array(s.second)
         before = np.zeros_like(products) if s.products is None else s.products
         s.products = before + (products - before) * min(1.0, period / NOISE_MEMORY)
-        noise = np.sqrt(white(s.products))
+        noise, s.rough = np.sqrt(white(s.products))
         return PEAK_TO_PEAK * np.where(noise < LARGEST_NOISE, noise, 0.0), 0.0
+
+    def steady(self, state: RobotState, period: float, swing: Array | float) -> RobotState:
+        """Return a state whose measured velocities and positions mend each other, with noise as `swing` returns it.
+
+        Positions are those that velocities lead to, within the step in which they come; and what is slow in the noise
+        of velocities shows in positions, as far as these are better: a complementary filter.
+        """
+        s, q = self._state, state.position
+        if state.filter_time or period <= 0.0 or s.place is None:
+            s.place = q.copy()
+            return state
+        half, noise = 0.5 * self._steps.found, np.asarray(swing) / PEAK_TO_PEAK
+        place = s.place + period * state.velocity
+        outside = q - place - np.clip(q - place, -half, half)
+        part = np.minimum(STEADIED, BETTER * period * noise / np.maximum(s.rough, 1e-9))
+        s.place = place + np.where(noise > 0.0, part, 1.0) * outside
+        velocity = state.velocity + part / period * outside
+        return replace(state, position=np.clip(s.place, q - half, q + half), velocity=velocity)
 
     def bearable(self, velocity: Array, period: float, swing: Array | float, step: Array | float) -> float:
         """Return the rate of damping [1/s] by which such noise, as of `swing`, hardly moves joints at rest.

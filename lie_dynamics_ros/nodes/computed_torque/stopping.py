@@ -113,7 +113,6 @@ class StopState:
     crept: Array
     gained: Array | None = None
     errors: tuple[Array, Array] | None = None
-    fine: Array | None = None
     found: tuple[Array, Array] | None = None
     plan: StopPlan | None = None
     begun: int = 0
@@ -279,8 +278,8 @@ class Stop:
             quick = self._sharpen(replace(state, position=settled), period)
             gains = gains.sooner(2.0 * (state.filter_time - quick.filter_time))
             state = replace(quick, position=eased)
-        elif period > 0.0:
-            state = replace(state, position=self._between(state, period))
+        swing, step = self.noise.swing(state, period)
+        state = self.noise.steady(state, period, swing)
         self.late = gains.time
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
         reversal = self.reversal
@@ -318,7 +317,6 @@ class Stop:
             motion = np.where(let_go, q, x), np.where(let_go, qd, v), np.where(let_go, self._zero, a)
         found, reversal.news = reversal.news, []
         self.move(*motion[:2], q, qd, period, gains.smooth)
-        swing, step = self.noise.swing(state, period)
         gains = gains.quiet(self.noise.bearable(qd, period, swing, step))
         part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
         with suppress(LieDynamicsError):  # else it is what it was
@@ -387,12 +385,6 @@ class Stop:
         miss = q - expected
         s.found = expected + (1.0 - pole**2) * miss, rate + (1.0 - pole) ** 2 / period * miss
         return replace(state, velocity=s.found[1], filter_time=time)
-
-    def _between(self, state: RobotState, period: float) -> Array:
-        """Return positions (n,) that measured velocities lead to within the steps in which positions come."""
-        s, q, half = self.state, state.position, 0.5 * self.steps.found
-        s.fine = q if s.fine is None else np.clip(s.fine + period * state.velocity, q - half, q + half)
-        return s.fine
 
     def swings(self, velocity: Array, thrown: Array) -> bool:
         """Return whether joints that are faster than ``thrown`` (n,) go to and fro."""
