@@ -5,7 +5,7 @@ import pytest
 
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics.control.velocity_filter import PositionSteps
-from lie_dynamics_ros.nodes.computed_torque.sensor_noise import PEAK_TO_PEAK, SensorNoise, white
+from lie_dynamics_ros.nodes.computed_torque.sensor_noise import PEAK_TO_PEAK, SensorNoise
 from lie_dynamics_ros.nodes.computed_torque.untold_inertia import HEAVIEST_UNTOLD, FeltInertia, UntoldInertia
 
 PERIOD, LATE, DAMPING, FILTER = 0.002, 0.02, 16.0, 60.0
@@ -98,18 +98,19 @@ def test_what_shakes_a_joint_is_eased_and_may_grow_again():
 def test_noise_is_told_from_oscillation(rng):
     n, noise, size = 20000, 0.01, np.array([0.0, 0.05, 0.5])
     v = noise * rng.standard_normal((n, 3)) + size * np.sin(np.arange(n)[:, None] * np.array([0.0, 0.6, 1.3]) + 0.3)
-    d = v[:-2] - 2.0 * v[1:-1] + v[2:]
-    products = np.array([(d[2:] * d[2 - k : len(d) - k]).mean(axis=0) for k in range(3)])
-    found = np.sqrt(white(products))
-    assert (np.abs(found / noise - 1.0) < [0.15, 0.15, 0.35]).all()
-    assert (products[0] / 6.0)[2] > 50.0 * noise**2  # what second differences alone would say
+    sensor, zero = SensorNoise(PositionSteps(3)), np.zeros(3)
+    for k, velocity in enumerate(v):
+        _, found, _ = sensor.mend(RobotState(k, zero, velocity), 1e-4)
+    assert (np.abs(found / (noise * PEAK_TO_PEAK) - 1.0) < [0.15, 0.15, 0.35]).all()
+    second = v[:-2] - 2.0 * v[1:-1] + v[2:]
+    assert (second[:, 2] ** 2).mean() / 6.0 > 50.0 * noise**2  # what second differences alone would say
 
 
 def test_noise_is_found_in_states_whose_arrays_are_used_again(rng):
     sensor, buffers, zero = SensorNoise(PositionSteps(3)), np.zeros((2, 3)), np.zeros(3)
     for k in range(1000):
         buffers[k % 2] = 0.01 * rng.standard_normal(3)
-        found, _ = sensor.swing(RobotState(k, zero, buffers[k % 2]), 0.001)
+        _, found, _ = sensor.mend(RobotState(k, zero, buffers[k % 2]), 0.001)
     assert (np.abs(found / (0.01 * PEAK_TO_PEAK) - 1.0) < 0.4).all()
 
 
@@ -127,7 +128,7 @@ def mended(rng, step=0.0, noise=0.0, rough=0.0, off=0.0, period=0.002, seconds=6
         q, qd = step * np.round(q / step) if step else q, v + noise * rng.standard_normal() + off
         state = RobotState(1 + k, q * ONE, qd * ONE)
         steps.note(state.position)
-        found = sensor.steady(state, period, sensor.swing(state, period)[0])
+        found = sensor.mend(state, period)[0]
         rows.append((q - x, found.position[0] - x, qd - v, found.velocity[0] - v))
     return np.array(rows)[len(rows) // 2 :].T
 

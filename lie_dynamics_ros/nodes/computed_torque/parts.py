@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...core.commands import OFF, STOPPED, STOPPING, YIELDING, JointPoints
 from ...core.errors import MessageError, ParameterError
-from ...core.robot_state import effort_of_wrenches
+from ...core.robot_state import RobotState, effort_of_wrenches
 from ...core.turns import Turns
 from ...lie_dynamics import JointFriction, LieDynamicsError, Model, SpatialInertia
 from ...lie_dynamics.arrays import Array
@@ -455,6 +455,7 @@ def _warm_up(parts: ControllerParts) -> None:
     stop.note(zero, zero, zero, 1e-3)
     stop.feeling.update(zero, zero > 0.0, np.diag(robot.scale), robot.scale, 1e-3, 1e-2, (zero, zero))
     stop.coarse.update(q, zero, 1e-3, 1e-2)
+    stop.noise.mend(RobotState(0, q, zero), 1e-3)
     other["watch"].update(zero, 1e-3)
     if laws.drives is not None:
         other["drives"].update(dynamics, q, zero, zero, zero, 1e-3)

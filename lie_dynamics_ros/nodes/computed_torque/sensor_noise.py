@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ...core.robot_state import RobotState
 from ...lie_dynamics.arrays import Array, Mask
 from ...lie_dynamics.control.kernels import oscillation as k
+from ...lie_dynamics.control.kernels import velocity_filter as v
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_noise
 from ...lie_dynamics.engine.compile import raise_if_rejected
 from .oscillation_watch import FEW_TURNS, MEMORY, PHASE
 
 NOISE_MEMORY = 0.2
 """Time over which noise is estimated [s]."""
-LARGEST_NOISE = 0.03
-"""Standard deviation of velocities beyond which they are taken to change so fast [rad/s, m/s]."""
 PEAK_TO_PEAK = 6.0
 """Peak to peak of noise, over its standard deviation."""
 STEP_TO_PEAK = 2.0
@@ -30,31 +29,10 @@ CALMS = 5.0
 """Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
 MEAN_RATE = 10.0
 """Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
-STEADIED = 0.25
-"""Largest part of what positions and measured velocities differ by in a period that corrects the velocities."""
-BETTER = 0.5
-"""The same over the noise of velocities in a period, over that of positions: what is quick gets hardly more noise."""
 SURE_TURNS = 0.5 * FEW_TURNS
 """Turns of a position by more than a step, within the memory of the watch, that show that the joint swings."""
 SLOW_PHASE = 1.1
 """As `PHASE`, below which a swing is slow for sure."""
-
-
-@dataclass(slots=True)
-class NoiseState:
-    """The last velocities and positions, second differences, newest first, and mean products (3, 2, n) of these.
-
-    Besides, velocities behind a slow low-pass, part of the speed that joints surely had of late [rad/s, m/s], noise of
-    positions, and where velocities led to from the positions before [rad, m].
-    """
-
-    mean: Array | float = 0.0
-    lively: float = 0.0
-    rough: Array | float = 0.0
-    place: Array | None = None
-    last: list[Array] = field(default_factory=list)
-    second: list[Array] = field(default_factory=list)
-    products: Array | None = None
 
 
 class SensorNoise:
@@ -72,54 +50,36 @@ class SensorNoise:
     """
 
     def __init__(self, steps: PositionSteps) -> None:
-        self._steps = steps
-        self._state = NoiseState()
+        self._steps, n = steps, len(steps.steps)
+        self._table, self._numbers = np.zeros((v.MEND_ROWS, n)), np.zeros(3)
+        self.reset(np.zeros(n))
 
     def reset(self, velocity: Array) -> None:
         """Begin without noise, at a mean velocity (n,)."""
-        self._state = NoiseState(velocity)
+        self._numbers[v.STATES] = self._lively = 0.0
+        self._mean = velocity
 
     @property
     def calm_speed(self) -> float:
         """How fast joints may be by noise of sensors [rad/s, m/s]."""
-        return max(CALM_SPEED, self._state.lively)
+        return max(CALM_SPEED, self._lively)
 
-    def swing(self, state: RobotState, period: float) -> tuple[Array | float, Array | float]:
-        """Return how far velocities swing by noise, and steps of positions, ``period`` [s] after the state before."""
-        if period <= 0.0:
-            return 0.0, 0.0
-        if state.filter_time:
-            steps = self._steps.found
-            return STEP_TO_PEAK * velocity_noise(state.filter_time, period) * steps, steps
-        s = self._state
-        s.last = [*s.last[-2:], np.array((state.velocity, state.position))]
-        if len(s.last) == 3:
-            s.second = [s.last[0] - 2.0 * s.last[1] + s.last[2], *s.second[:2]]
-        if len(s.second) < 3:
-            return 0.0, 0.0
-        products = s.second[0] * np.array(s.second)
-        before = np.zeros_like(products) if s.products is None else s.products
-        s.products = before + (products - before) * min(1.0, period / NOISE_MEMORY)
-        noise, s.rough = np.sqrt(white(s.products))
-        return PEAK_TO_PEAK * np.where(noise < LARGEST_NOISE, noise, 0.0), 0.0
+    def mend(self, state: RobotState, period: float) -> tuple[RobotState, Array | float, Array | float]:
+        """Return a state with less noise, how far its velocities swing by noise, and the steps of its positions.
 
-    def steady(self, state: RobotState, period: float, swing: Array | float) -> RobotState:
-        """Return a state whose measured velocities and positions mend each other, with noise as `swing` returns it.
-
-        Positions are those that velocities lead to, within the step in which they come; and what is slow in the noise
-        of velocities shows in positions, as far as these are better: a complementary filter.
+        It came ``period`` [s] after the one before. Measured velocities and positions mend each other, as the kernel
+        says, and 0 stands for steps then.
         """
-        s, q = self._state, state.position
-        if state.filter_time or period <= 0.0 or s.place is None:
-            s.place = q.copy()
-            return state
-        half, noise = 0.5 * self._steps.found, np.asarray(swing) / PEAK_TO_PEAK
-        place = s.place + period * state.velocity
-        outside = q - place - np.clip(q - place, -half, half)
-        part = np.minimum(STEADIED, BETTER * period * noise / np.maximum(s.rough, 1e-9))
-        s.place = place + np.where(noise > 0.0, part, 1.0) * outside
-        velocity = state.velocity + part / period * outside
-        return replace(state, position=np.clip(s.place, q - half, q + half), velocity=velocity)
+        if period <= 0.0:
+            return state, 0.0, 0.0
+        steps = self._steps.found
+        if state.filter_time:
+            return state, STEP_TO_PEAK * velocity_noise(state.filter_time, period) * steps, steps
+        self._numbers[v.SINCE], self._numbers[v.PART] = period, min(1.0, period / NOISE_MEMORY)
+        given = (np.ascontiguousarray(x, float) for x in (state.position, state.velocity, steps))
+        raise_if_rejected(v.mend(self._table, self._numbers, *given))
+        position, velocity = self._table[v.MENDED_POSITION : v.MENDED_VELOCITY + 1].copy()
+        return replace(state, position=position, velocity=velocity), PEAK_TO_PEAK * self._table[v.NOISE], 0.0
 
     def bearable(self, velocity: Array, period: float, swing: Array | float, step: Array | float) -> float:
         """Return the rate of damping [1/s] by which such noise, as of `swing`, hardly moves joints at rest.
@@ -127,11 +87,11 @@ class SensorNoise:
         A damper of the rate l takes l s of the velocity for each step s of a position that a joint passes, and by white
         noise velocities get a standard deviation of sqrt(l h / 2) of that of the noise. Faster joints bear more.
         """
-        s = self._state
-        s.mean = s.mean - math.expm1(-MEAN_RATE * period) * (velocity - s.mean)
+        self._mean = self._mean - math.expm1(-MEAN_RATE * period) * (velocity - self._mean)
         noise = 0.0 if np.any(step) else swing
-        sure = np.abs(s.mean) - 0.7 * MEAN_RATE * step - np.sqrt(0.5 * MEAN_RATE * period) * noise
-        s.lively = max(LIVELY * float(sure.max()), s.lively * math.exp(-CALMS * period))  # gains are not to swing along
+        sure = np.abs(self._mean) - 0.7 * MEAN_RATE * step - np.sqrt(0.5 * MEAN_RATE * period) * noise
+        lively = LIVELY * float(sure.max())
+        self._lively = max(lively, self._lively * math.exp(-CALMS * period))  # gains are not to swing along
         coarse, rough = float(np.max(step)), float(np.max(noise))
         rate = 2.0 * self.calm_speed / max(coarse, 1e-9) if coarse else np.inf
         if rough > 0.0 and period > 0.0:
@@ -197,11 +157,3 @@ class CoarsePositions:
     def swings(self, late: float) -> Mask:
         """Return joints (n,) that surely swing to and fro, and so slowly that a damper of such a delay damps it."""
         return (self.table[k.REVERSALS] > SURE_TURNS) & (math.pi * late < SLOW_PHASE * self.table[k.SWINGING])
-
-
-def white(products: Array) -> Array:
-    """Return the variance (n,) of white noise beside one sine, by products (3, n) of second differences."""
-    r0, r1, r2 = products
-    b, c = 13.0 * r0 + 16.0 * r1 + 6.0 * r2, r0 * r0 + r0 * r2 - 2.0 * r1 * r1
-    found: Array = np.minimum(np.maximum((b - np.sqrt(np.maximum(b * b - 40.0 * c, 0.0))) / 20.0, 0.0), r0 / 6.0)
-    return found

@@ -278,8 +278,7 @@ class Stop:
             quick = self._sharpen(replace(state, position=settled), period)
             gains = gains.sooner(2.0 * (state.filter_time - quick.filter_time))
             state = replace(quick, position=eased)
-        swing, step = self.noise.swing(state, period)
-        state = self.noise.steady(state, period, swing)
+        state, swing, step = self.noise.mend(state, period)
         self.late = gains.time
         s, stamp, q, qd = self.state, state.stamp, state.position, state.velocity
         reversal = self.reversal

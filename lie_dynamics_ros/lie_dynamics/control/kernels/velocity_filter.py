@@ -1,4 +1,4 @@
-"""Velocities from positions, of all joints in one call; doc/control.md derives it."""
+"""Velocities from positions, and measured ones that positions mend, of all joints in one call; see doc/control.md."""
 
 from __future__ import annotations
 
@@ -25,6 +25,20 @@ QUICKNESS = 0.1
 LEAST = 1e-12
 #: No joint moves faster [rad/s, m/s].
 FASTEST = 1e6
+#: Rows of the other table, for velocities, and after so many for positions: the last two, their last two second
+#: differences, newest first, and mean products of these with that of the same state, of one and of two before.
+NEWEST, BEFORE, BENT, BENT_BEFORE, SQUARED, NEXT, NEXT_BUT_ONE = range(7)
+PER_SENSOR = 7
+#: Further rows: where velocities lead from the positions before, their noise, and the state as it is mended.
+LED, NOISE, MENDED_POSITION, MENDED_VELOCITY = range(14, 18)
+MEND_ROWS = 18
+#: Its numbers: the period, part of the way to a new product by which the mean moves, and how many states there were.
+SINCE, PART, STATES = range(3)
+#: Standard deviation of velocities beyond which they are taken to change so fast [rad/s, m/s].
+LARGEST_NOISE = 0.03
+#: Largest part of what positions and measured velocities differ by in a period that corrects the velocities; and that
+#: part over the noise of velocities in a period, over that of positions: what is quick gets hardly more noise.
+STEADIED, BETTER = 0.25, 0.5
 
 
 @inline
@@ -102,3 +116,59 @@ def filter_velocity(table: Array, numbers: Array, position: Array, velocity: Arr
             velocity[i], table[FILLED, i] = table[VELOCITY, i], 1.0
             count += 1
     return count
+
+
+@inline
+def white(r0: float, r1: float, r2: float) -> float:
+    """Return the variance of white noise beside one sine, by mean products of second differences."""
+    b, c = 13.0 * r0 + 16.0 * r1 + 6.0 * r2, r0 * r0 + r0 * r2 - 2.0 * r1 * r1
+    return min(max((b - math.sqrt(max(b * b - 40.0 * c, 0.0))) / 20.0, 0.0), r0 / 6.0)
+
+
+@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
+def mend(table: Array, numbers: Array, position: Array, velocity: Array, step: Array) -> int:
+    """Let measured positions and velocities (n,) of a state mend each other; fill `table` (18, n).
+
+    Positions are those that velocities lead to, within the steps (n,) in which they come, 0 where that is not known;
+    what is slow in the noise of velocities shows in positions, as far as these are better: a complementary filter.
+    """
+    n = table.shape[1]
+    if table.shape[0] != MEND_ROWS or numbers.shape[0] != 3:
+        return -1
+    if position.shape[0] != n or velocity.shape[0] != n or step.shape[0] != n:
+        return -1
+    h, states = numbers[SINCE], numbers[STATES]
+    for i in range(n):
+        noise = rough = 0.0
+        for k in (0, PER_SENSOR):
+            x = position[i] if k else velocity[i]
+            bent = x - 2.0 * table[k + NEWEST, i] + table[k + BEFORE, i]
+            if states == 0.0:
+                for row in range(SQUARED, PER_SENSOR):
+                    table[k + row, i] = 0.0
+            elif states >= 4.0:
+                table[k + SQUARED, i] += numbers[PART] * (bent * bent - table[k + SQUARED, i])
+                table[k + NEXT, i] += numbers[PART] * (bent * table[k + BENT, i] - table[k + NEXT, i])
+                table[k + NEXT_BUT_ONE, i] += numbers[PART] * (
+                    bent * table[k + BENT_BEFORE, i] - table[k + NEXT_BUT_ONE, i]
+                )
+            found = math.sqrt(white(table[k + SQUARED, i], table[k + NEXT, i], table[k + NEXT_BUT_ONE, i]))
+            noise, rough = (noise, found) if k else (found, rough)
+            table[k + BENT_BEFORE, i], table[k + BENT, i] = table[k + BENT, i], bent
+            table[k + BEFORE, i], table[k + NEWEST, i] = table[k + NEWEST, i], x
+        noise = noise if noise < LARGEST_NOISE else 0.0
+        q, v, half = position[i], velocity[i], 0.5 * step[i]
+        if states > 0.0:
+            led = table[LED, i] + h * v
+            outside = q - led
+            outside -= min(max(outside, -half), half)
+            part = min(STEADIED, BETTER * h * noise / max(rough, 1e-9))
+            led += (part if noise > 0.0 else 1.0) * outside
+            table[LED, i] = led
+            table[MENDED_POSITION, i] = min(max(led, q - half), q + half)
+            table[MENDED_VELOCITY, i] = v + part / h * outside
+        else:
+            table[LED, i], table[MENDED_POSITION, i], table[MENDED_VELOCITY, i] = q, q, v
+        table[NOISE, i] = noise
+    numbers[STATES] += 1.0
+    return 0
