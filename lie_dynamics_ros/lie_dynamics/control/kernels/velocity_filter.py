@@ -36,6 +36,8 @@ MEND_ROWS = 18
 SINCE, PART, STATES = range(3)
 #: Standard deviation of velocities beyond which they are taken to change so fast [rad/s, m/s].
 LARGEST_NOISE = 0.03
+#: Noise and steps below which both are taken for exact, as no joint feels them [rad/s, m/s; rad, m].
+LEAST_NOISE, LEAST_STEP = 1e-4, 3e-5
 #: Largest part of what positions and measured velocities differ by in a period that corrects the velocities; and that
 #: part over the noise of velocities in a period, over that of positions: what is quick gets hardly more noise.
 STEADIED, BETTER = 0.25, 0.5
@@ -157,13 +159,14 @@ def mend(table: Array, numbers: Array, position: Array, velocity: Array, step: A
             table[k + BENT_BEFORE, i], table[k + BENT, i] = table[k + BENT, i], bent
             table[k + BEFORE, i], table[k + NEWEST, i] = table[k + NEWEST, i], x
         noise = noise if noise < LARGEST_NOISE else 0.0
-        q, v, half = position[i], velocity[i], 0.5 * step[i]
+        q, v, half = position[i], velocity[i], 0.5 * step[i] if step[i] > LEAST_STEP else 0.0
         if states > 0.0:
             led = table[LED, i] + h * v
             outside = q - led
             outside -= min(max(outside, -half), half)
-            part = min(STEADIED, BETTER * h * noise / max(rough, 1e-9))
-            led += (part if noise > 0.0 else 1.0) * outside
+            noisy = noise > LEAST_NOISE
+            part = min(STEADIED, BETTER * h * noise / max(rough, 1e-9)) if noisy else 0.0
+            led += (part if noisy else 1.0) * outside
             table[LED, i] = led
             table[MENDED_POSITION, i] = min(max(led, q - half), q + half)
             table[MENDED_VELOCITY, i] = v + part / h * outside
