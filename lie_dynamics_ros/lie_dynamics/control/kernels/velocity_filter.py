@@ -161,7 +161,7 @@ def mend(table: Array, numbers: Array, position: Array, velocity: Array, step: A
         noise = noise if noise < LARGEST_NOISE else 0.0
         q, v, half = position[i], velocity[i], 0.5 * step[i] if step[i] > LEAST_STEP else 0.0
         if states > 0.0:
-            led = table[LED, i] + h * v
+            led = table[LED, i] + 0.5 * h * (v + table[BEFORE, i])
             outside = q - led
             outside -= min(max(outside, -half), half)
             noisy = noise > LEAST_NOISE
