@@ -168,3 +168,16 @@ def test_velocities_are_no_worse_where_positions_are_noisy(rough, rng):
     _, _, before, after = mended(rng, noise=0.01, rough=rough)
     assert after.std() < 1.2 * before.std() and slow_part(after) < 1.1 * slow_part(before)
     assert np.abs(mended(rng, rough=rough)[3]).max() < 1e-6
+
+
+@pytest.mark.parametrize("jump", [0.01, 0.1, 2.0 * np.pi])
+def test_a_position_that_jumps_moves_no_velocity(jump, rng):
+    steps, off = PositionSteps(1), []
+    sensor = SensorNoise(steps)
+    for k in range(1000):
+        state = RobotState(k, jump * (k >= 500) * ONE, 0.01 * rng.standard_normal() * ONE)
+        steps.note(state.position)
+        found, swing, _ = sensor.mend(state, 0.002)
+        off.append(abs(found.velocity - state.velocity)[0])
+        assert off[-1] <= 0.5 * np.max(swing) + 1e-12 and np.abs(found.position - state.position) < 1e-3
+    assert max(off[:500]) < 0.02 and max(off[500:]) < 0.05

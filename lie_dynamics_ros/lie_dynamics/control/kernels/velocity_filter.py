@@ -41,6 +41,8 @@ LEAST_NOISE, LEAST_STEP = 1e-4, 3e-5
 #: Largest part of what positions and measured velocities differ by in a period that corrects the velocities; and that
 #: part over the noise of velocities in a period, over that of positions: what is quick gets hardly more noise.
 STEADIED, BETTER = 0.25, 0.5
+#: Noise times this is the most that they are corrected by: what exceeds it is a position that jumps.
+MOST_MENDED = 3.0
 
 
 @inline
@@ -169,7 +171,7 @@ def mend(table: Array, numbers: Array, position: Array, velocity: Array, step: A
             led += (part if noisy else 1.0) * outside
             table[LED, i] = led
             table[MENDED_POSITION, i] = min(max(led, q - half), q + half)
-            table[MENDED_VELOCITY, i] = v + part / h * outside
+            table[MENDED_VELOCITY, i] = v + min(max(part / h * outside, -MOST_MENDED * noise), MOST_MENDED * noise)
         else:
             table[LED, i], table[MENDED_POSITION, i], table[MENDED_VELOCITY, i] = q, q, v
         table[NOISE, i] = noise
