@@ -32,13 +32,12 @@ def recording(play):
     """A faultless recording: constant errors, which vanish in the second half of the adaptive act."""
     recorder = ControlRecorder()
     for act, start, size in zip(play.acts, STARTS, ERRORS, strict=True):
-        times = np.arange(0.0, act.duration, 0.01)
-        wanted = play.motion.at(times, act.duration)[0]
-        for t, position in zip(times, wanted, strict=True):
+        times = np.round(np.arange(0.0, act.duration, 0.01), 9)
+        for t, position in zip(times, play.motion.at(times, act.duration)[0], strict=True):
             stamp = start + round((LEAD + t) * 1e9)
             late = act.name == "adaptive" and t > 0.5 * act.duration
             error = np.full(7, size * (0.01 if late else 1.0))
-            recorder.states[stamp] = play.motion.at(np.array([round(t * 1e9) * 1e-9]), act.duration)[0][0] - error
+            recorder.states[stamp] = position - error
             recorder.errors[stamp] = error
             recorder.answers[stamp] = Answer(position, 1e-3)
             if act.name == "adaptive":
