@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.preloaded import run_program
 
 from .__main__ import TARGETS, load, main
 from .target import run_case
 
-COUNTS = {"functions": 200, "hostile": 5, "sdf": 30, "trajectories": 10, "urdf": 30, "yaml": 40}
+COUNTS = {"functions": 80, "hostile": 3, "sdf": 15, "trajectories": 5, "urdf": 15, "yaml": 20}
 MORE = {"functions": 1500, "hostile": 15, "sdf": 60, "trajectories": 60, "urdf": 60, "yaml": 80}
 ROOM = Path(__file__).parent
 NODES = {"lifecycle", "messages", "parameters", "services"}
@@ -49,8 +50,9 @@ def test_a_target_that_does_not_exist_is_refused(capsys):
 
 
 def test_nodes_start_whatever_threads_blas_takes_and_end_with_whoever_started_them(monkeypatch):
-    start = "preloaded.PreloadedStarts().start('http.server', ['0'], pathlib.Path(os.devnull)).pid"
-    code = f"import fuzz, os, pathlib, preloaded; print({start}, flush=True); os._exit(0)"
+    start = "PreloadedStarts().start('http.server', ['0'], pathlib.Path(os.devnull)).pid"
+    imports = "import fuzz, os, pathlib; from support.preloaded import PreloadedStarts"
+    code = f"{imports}; print({start}, flush=True); os._exit(0)"
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOM.parent), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -67,7 +69,5 @@ def test_targets_with_nodes_find_what_they_share():
     sources = [(ROOM / f"target_{name}.py").read_text() for name in NODES] + [(ROOM / "node_target.py").read_text()]
     imports = sorted(set(re.findall(r"^ +(from \w+ import .+)$", "\n".join(sources), re.MULTILINE)))
     assert len(imports) > 5
-    code = "import fuzz\n" + "\n".join(imports)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOM.parent), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = run_program("\n".join([f"import sys; sys.path.insert(0, {str(ROOM.parent)!r})", "import fuzz", *imports]))
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What nodes compute needs no ROS: neither rclpy and messages, nor what of this package deals with them."""
+"""The library stands on its own; what nodes compute needs no ROS, nor what of this package deals with it."""
 
 import ast
 import subprocess
@@ -11,7 +11,7 @@ ROOT = Path(lie_dynamics_ros.__file__).parent
 CORES = sorted(f"lie_dynamics_ros.nodes.{path.parent.name}.core" for path in ROOT.glob("nodes/*/core.py"))
 SHARED = sorted(f"lie_dynamics_ros.core.{path.stem}" for path in ROOT.glob("core/*.py") if path.stem != "__init__")
 PROGRAM = """
-import importlib, sys
+import importlib, pkgutil, sys
 
 ROS = ("rclpy", "ament_index_python", "rcl_interfaces", "lie_dynamics_interfaces", "launch")
 
@@ -19,10 +19,20 @@ ROS = ("rclpy", "ament_index_python", "rcl_interfaces", "lie_dynamics_interfaces
 class NoRos:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ROS or name.split(".")[0].endswith(("_msgs", "_srvs")):
-            raise ImportError(f"a core imports {name}")
+            raise ImportError(f"the library or a core imports {name}")
 
 
 sys.meta_path.insert(0, NoRos())
+import lie_dynamics_ros.lie_dynamics as library
+
+modules = [m.name for m in pkgutil.walk_packages(library.__path__, library.__name__ + ".")]
+for name in modules:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+assert len(modules) > 20, modules
+others = tuple(f"lie_dynamics_ros.{room}" for room in ("core", "ros", "nodes"))
+assert not [m for m in sys.modules if m.startswith(others)]
+
 for name in sys.argv[1:]:
     importlib.import_module(name)
 loaded = [m for m in sys.modules if m.startswith("lie_dynamics_ros.ros") or m.endswith(".node")]
@@ -30,7 +40,7 @@ assert not loaded, loaded
 """
 
 
-def test_no_core_imports_ros():
+def test_neither_the_library_nor_a_core_imports_ros():
     assert len(CORES) == 11 and len(SHARED) > 8
     command = [sys.executable, "-c", PROGRAM, *CORES, *SHARED]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
