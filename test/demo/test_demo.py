@@ -1,5 +1,6 @@
 """The whole demo: its exit code and its picture, and that it leaves no process behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -67,25 +68,27 @@ def test_the_exit_code_is_the_same_wherever_a_signal_strikes(tmp_path, how, wher
 # The whole demo.
 
 
-def run(*arguments, cwd):
-    command = [sys.executable, "-m", "lie_dynamics_ros.demo", "--seconds", "2", *arguments]
+def run(*arguments, cwd, program=("-m", "lie_dynamics_ros.demo"), env=None):
+    command = [sys.executable, *program, "--seconds", "2", *arguments]
     return subprocess.Popen(
-        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
+
+
+def command_lines():
+    """Those of all processes, by process id: lists of bytes."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                found[int(entry.name)] = (entry / "cmdline").read_bytes().split(b"\0")
+    return found
 
 
 def children_of(pid):
     """Process ids of the demo's nodes; they name their parent on the command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                arguments = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"lie_dynamics_ros.demo.processes" in arguments and str(pid).encode() in arguments:
-                found.append(int(entry.name))
-    return found
+    told = {b"lie_dynamics_ros.demo.processes", str(pid).encode()}
+    return [child for child, arguments in command_lines().items() if told <= {*arguments}]
 
 
 def wait_for(condition, what):
@@ -95,9 +98,8 @@ def wait_for(condition, what):
         time.sleep(0.05)
 
 
-def passes_and_draws(folder, pictures, *arguments):
-    """Run the whole demo; return what it says."""
-    demo = run(*arguments, cwd=folder)
+def passes_and_draws(demo, folder, pictures):
+    """Let the whole demo run to its end; return what it says."""
     output, _ = demo.communicate(timeout=DEADLINE)
     assert demo.returncode == 0, output
     assert "demo passed" in output
@@ -108,16 +110,65 @@ def passes_and_draws(folder, pictures, *arguments):
     return output
 
 
+WITH_COPIES = """
+import os, subprocess, sys, time
+from support import preloaded
+preloaded.preload()
+from lie_dynamics_ros.demo import processes
+from lie_dynamics_ros.demo.__main__ import main
+
+class Copy:
+    def __init__(self, command, stdin, stdout, stderr, start_new_session):
+        assert command[1] == "-m" and start_new_session
+        self.returncode, self.pid = None, os.fork()
+        if not self.pid:
+            preloaded.leave(preloaded.copy(command[2], command[3:], stdout.name, stdout.name, dict(os.environ)))
+
+    def poll(self):
+        if self.returncode is None and (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
+            self.returncode = os.waitstatus_to_exitcode(ended[1])
+        return self.returncode
+
+    def wait(self, timeout):
+        end = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(0.01)
+        return self.returncode
+
+    def send_signal(self, which):
+        os.kill(self.pid, which)
+
+processes.subprocess.Popen = Copy
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 def test_passes_and_draws(tmp_path):
-    """As it comes, but too short for control to be shown; that is a study of many seconds, below."""
-    assert "control is not shown: it takes 12 s" in passes_and_draws(tmp_path, ["stewart.png", "torques.png"])
+    """As it comes, but too short for control to be shown, and its nodes are copies of a process that has imported them.
+
+    Both are as users have them in the studies below; nodes that are programs of their own also where one dies.
+    """
+    folders = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "OPENBLAS_NUM_THREADS": "1"}
+    demo = run(cwd=tmp_path, program=("-c", WITH_COPIES), env=environment)
+    output = passes_and_draws(demo, tmp_path, ["stewart.png", "torques.png"])
+    assert "control is not shown: it takes 12 s" in output
+    assert not [line for line in command_lines().values() if WITH_COPIES.encode() in line]
+
+
+@pytest.mark.slow
+def test_passes_and_draws_as_users_start_it(tmp_path):
+    passes_and_draws(run(cwd=tmp_path), tmp_path, ["stewart.png", "torques.png"])
 
 
 @pytest.mark.slow
 def test_passes_and_draws_with_control(tmp_path):
     """As short as control can be shown."""
     pictures = ["control.png", "stewart.png", "torques.png"]
-    assert "payload found" in passes_and_draws(tmp_path, pictures, "--seconds", f"{SHORTEST:g}")
+    demo = run("--seconds", f"{SHORTEST:g}", cwd=tmp_path)
+    assert "payload found" in passes_and_draws(demo, tmp_path, pictures)
 
 
 WEAK = """<robot name="weak"><link name="base"/>
@@ -146,8 +197,8 @@ def test_skips_control_with_the_reason_where_it_cannot_be_shown(tmp_path, monkey
 @pytest.mark.slow
 def test_passes_where_control_cannot_be_shown(tmp_path):
     (tmp_path / "weak.urdf").write_text(WEAK)
-    options = ["--urdf", "weak.urdf", "--seconds", f"{SHORTEST:g}"]
-    output = passes_and_draws(tmp_path, ["stewart.png", "torques.png"], *options)
+    demo = run("--urdf", "weak.urdf", "--seconds", f"{SHORTEST:g}", cwd=tmp_path)
+    output = passes_and_draws(demo, tmp_path, ["stewart.png", "torques.png"])
     assert "control is not shown: its effort limits" in output
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import subprocess
@@ -13,15 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from preloaded import PreloadedStarts
+from support.preloaded import preloaded_starts
 
 DEADLINE = 180.0
 """Longest wait for anything [s]; only a failing test waits that long."""
-
-
-@functools.cache
-def _preloaded() -> PreloadedStarts:
-    return PreloadedStarts()
 
 
 class NodeProcess:
@@ -46,8 +40,8 @@ class NodeProcess:
         self.process = self._start(f"lie_dynamics_ros.nodes.{module}.node", [*options, *arguments], fresh)
 
     def _start(self, module: str, arguments: Sequence[str], fresh: bool) -> Any:
-        if not fresh and _preloaded().fit():
-            return _preloaded().start(module, arguments, self.log)
+        if not fresh and preloaded_starts().fit():
+            return preloaded_starts().start(module, arguments, self.log)
         with self.log.open("wb") as log:
             command = [sys.executable, "-m", module, *arguments]
             return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from support.preloaded import run_program
 
 from lie_dynamics_ros.nodes.together.node import NODE_CLASSES
 
@@ -52,7 +51,6 @@ ANSWERING = [name for name in NODE_CLASSES if not name.startswith("simulated") a
 
 def test_what_fails_half_way_leaves_no_stream_open(ros):
     """All nodes in one process of their own, one after the other; it prints the names of those that passed."""
-    command = [sys.executable, "-c", PROGRAM, *(part for name in ANSWERING for part in (name, NODE_CLASSES[name]))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_program(PROGRAM, *(part for name in ANSWERING for part in (name, NODE_CLASSES[name])))
     assert done.returncode == 0, done.stdout + done.stderr
     assert [line for line in done.stdout.splitlines() if line in NODE_CLASSES] == ANSWERING

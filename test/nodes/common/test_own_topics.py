@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
+from support.preloaded import run_program
 
 from lie_dynamics_ros.nodes.together.node import NODE_CLASSES
 
@@ -34,7 +33,7 @@ def reason(module, name, given, remaps):
     return node.failure
 
 rclpy.init()
-for case in json.load(sys.stdin):
+for case in json.loads(sys.argv[1]):
     print(json.dumps(reason(*case)), flush=True)
 """
 SIX = ["a", "b", "c", "d", "e", "f"]
@@ -110,8 +109,7 @@ for module in ROBOTS:
 def said(ros):
     """What is said of all cases, by nodes of one process."""
     cases = [(module, NODE_CLASSES[module], given, remaps) for module, given, remaps, _ in CASES]
-    done = subprocess.run([sys.executable, "-c", PROGRAM], input=json.dumps(cases), capture_output=True,
-                          text=True, check=False)  # fmt: skip
+    done = run_program(PROGRAM, json.dumps(cases))
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith('"')]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from support.preloaded import run_program
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
@@ -56,8 +57,7 @@ sys.exit(code)
 
 
 def run(**values):
-    code = TELLS_ITSELF.format(**{"executor": "events", "how": "SIGINT", "when": "spinning", **values})
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    return run_program(TELLS_ITSELF.format(**{"executor": "events", "how": "SIGINT", "when": "spinning", **values}))
 
 
 @pytest.mark.parametrize(
@@ -222,11 +222,11 @@ sys.exit(run(Node, sys.argv))
 
 def test_a_node_that_waits_for_a_description_in_a_transition_ends_when_it_is_told_to():
     parameters = ["-p", "autostart:=false", "-p", "robot_description_timeout:=600.0"]
-    command = [sys.executable, "-c", WAITS, "--ros-args", *parameters]
     reservation = DomainReservation()
     environment = dict(os.environ)
     reservation.apply(environment)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    with patch.dict(os.environ, environment):
+        done = run_program(WAITS, "--ros-args", *parameters)
     reservation.release()
     assert done.returncode == 0, done.stderr
 
@@ -254,7 +254,7 @@ def test_a_slip_in_a_parameter_file_is_one_line(slip, tmp_path):
         "        self.declare_parameter('gravity', [0.0, 0.0, -9.81])\n"
         f"sys.exit(run(Slipped, ['--ros-args', '--params-file', {str(file)!r}]))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = run_program(code)
     lines = [line for line in done.stderr.splitlines() if not line.startswith("[")]  # rcl has a line of its own
     assert (done.returncode, len(lines)) == (1, 1), done.stderr
     for word in ("error: ", *words):
@@ -333,7 +333,5 @@ print("asked", made)
 
 def test_no_request_for_a_transition_ends_any_node():
     """What a client may send, over all nodes, at random; through the callback of the service, as executors call it."""
-    done = subprocess.run(
-        [sys.executable, "-c", TRANSITIONS, "12"], capture_output=True, text=True, timeout=300, check=False
-    )
+    done = run_program(TRANSITIONS, "12")
     assert done.returncode == 0 and done.stdout.startswith("asked 1"), done.stdout + done.stderr[-4000:]

@@ -1,5 +1,6 @@
 """What is left of a node that has ended: nothing that is still at work while the process ends, which could crash it."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -104,12 +105,13 @@ sys.exit(run(Hanging))
 """
 
 
-@pytest.mark.parametrize("faulty", [False, True])
-@pytest.mark.parametrize("timers", [False, True])
-def test_a_process_that_hangs_while_it_leaves_ends_as_it_was_to_end_and_says_where(timers, faulty):
-    """With exit code 1 where the system has no timers that can end it with another."""
-    command = [sys.executable, "-c", HANGS.format(faulty=faulty, timers=timers)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stdout) == (int(faulty or not timers), "said\n"), done.stderr
-    assert "Timeout (0:00:04)!" in done.stderr and "destroy_node" in done.stderr
-    assert ("ArithmeticError" in done.stderr) == faulty
+def test_a_process_that_hangs_while_it_leaves_ends_as_it_was_to_end_and_says_where():
+    """With exit code 1 where the system has no timers that can end it with another; all hang at the same time."""
+    cases = list(itertools.product([False, True], repeat=2))
+    commands = [[sys.executable, "-c", HANGS.format(faulty=faulty, timers=timers)] for timers, faulty in cases]
+    started = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for c in commands]
+    for (timers, faulty), process in zip(cases, started, strict=True):
+        stdout, stderr = process.communicate(timeout=120)
+        assert (process.returncode, stdout) == (int(faulty or not timers), "said\n"), stderr
+        assert "Timeout (0:00:04)!" in stderr and "destroy_node" in stderr
+        assert ("ArithmeticError" in stderr) == faulty

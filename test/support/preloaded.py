@@ -1,8 +1,9 @@
-"""Node processes that are copies of one that has imported all but the node and loaded kernels: a third of a start.
+"""Processes that are copies of one that has imported all but the nodes and loaded kernels: a third of a node's start.
 
 Run as a program this is that process. It has begun nothing of ROS, and no thread but two of LTTng, which wait for
 somebody who traces, and which copies lack; a copy goes on as ``python -m`` would, in a session and with an output and
-an environment of its own. The first copy of each node leaves as any Python program does, the others at once.
+an environment of its own. The first copy of each program leaves as any Python program does, the others at once.
+Nodes in copies report four times as often as others: tests wait for that.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import functools
 import gc
 import inspect
 import json
@@ -20,8 +22,10 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import types
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -36,6 +40,8 @@ MESSAGES += ("sensor", "service", "std", "trajectory", "type_description_interfa
 """Packages of messages that nodes import."""
 SERVICES = ("lifecycle_msgs", "rcl_interfaces", "std_srvs", "type_description_interfaces")
 """Packages of services that nodes import, beside the own one."""
+REPORTS = 0.25
+"""Period of the diagnostics of nodes in copies [s]; a second as users have it."""
 
 
 class PreloadedStarts:
@@ -59,13 +65,14 @@ class PreloadedStarts:
         """Whether this environment is the one that they start with."""
         return imports_depend_on() == self._environment
 
-    def start(self, module: str, arguments: Sequence[str], log: Path) -> Copy:
-        """Run a module as a program."""
+    def start(self, program: str, arguments: Sequence[str], output: Path, errors: Path | None = None) -> Copy:
+        """Run a module as a program, or lines of code; what it prints is appended to files."""
         assert self._process.stdin
-        self._process.stdin.write(json.dumps([module, [*arguments], str(log), dict(os.environ)]).encode() + b"\n")
+        told = [program, [*arguments], str(output), str(errors or output), dict(os.environ)]
+        self._process.stdin.write(json.dumps(told).encode() + b"\n")
         while not self._started:
             self.hear(None)
-        return Copy([sys.executable, "-m", module, *arguments], self._started.pop(), self)
+        return Copy([sys.executable, "-m", program, *arguments], self._started.pop(), self)
 
     def hear(self, timeout: float | None) -> bool:
         """Take in what is told next, a start or the exit code of an end, within a time [s]; tell whether it came."""
@@ -117,6 +124,27 @@ class Copy:
         self.send_signal(signal.SIGKILL)
 
 
+@functools.cache
+def preloaded_starts() -> PreloadedStarts:
+    """Return those of this process."""
+    return PreloadedStarts()
+
+
+def run_program(code: str, *arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
+    """Run lines of code as ``python -c`` does, in a copy; a time [s] in which it must have ended."""
+    command = [sys.executable, "-c", code, *arguments]
+    if not preloaded_starts().fit():
+        return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        output, errors = (Path(folder, name) for name in ("output", "errors"))
+        process = preloaded_starts().start(code, arguments, output, errors)
+        try:
+            ended = process.wait(timeout)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(command, ended, output.read_text(), errors.read_text())
+
+
 def imports_depend_on() -> dict[str, str]:
     """Return the variables that imports may depend on."""
     return {name: value for name, value in os.environ.items() if not name.startswith(OF_ROS)}
@@ -142,6 +170,8 @@ def preload() -> None:
     from rclpy.type_support import check_for_type_support
 
     of_rclpy = threads()
+    from lie_dynamics_ros.ros.outputs import diagnostics
+
     for room in (ros, nodes):
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             if not module.name.endswith(".node"):
@@ -155,22 +185,28 @@ def preload() -> None:
             if isinstance(type_, type):
                 check_for_type_support(type_)
     assert at_first <= 1 and threads() == of_rclpy, "copies would lack the other threads"
+    diagnostics.PERIOD = REPORTS
     inspect.getmodule(sys._getframe())  # which the first line that a node logs does, for 0.15 s
     gc.freeze()
 
 
-def copy(module: str, arguments: list[str], log: str, environment: dict[str, str]) -> int:
+def copy(program: str, arguments: list[str], output: str, errors: str, environment: dict[str, str]) -> int:
     """Be a program from now on; return its exit code, unless it ends by an error."""
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    nothing, output = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_APPEND)
-    for number, file in ((0, nothing), (1, output), (2, output)):
-        os.dup2(file, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for number, file in ((1, output), (2, errors)):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), number)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = [module, *arguments]
+    code = "\n" in program
+    sys.argv = ["-c" if code else program, *arguments]
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        if code:
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            exec(compile(program, "<string>", "exec"), vars(sys.modules["__main__"]))
+        else:
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         if not isinstance(end.code, int | None):
             raise
