@@ -35,7 +35,7 @@ class Subject(NodeTarget):
         before = {p: node.get_parameter(p) for p in all_}
         asked = []
         for setting in rng.permutation(all_)[: rng.integers(1, 5)]:
-            values = list(values_for(before[setting]))
+            values = list(values_for(before[setting], True))
             type_, value = values[int(rng.integers(len(values)))]
             asked.append(Parameter(str(setting), type_, value))
         what = f"{name}: " + ", ".join(f"{p.name} = {str(p.value)[:40]}" for p in asked)

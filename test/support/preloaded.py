@@ -40,6 +40,13 @@ MESSAGES += ("sensor", "service", "std", "trajectory", "type_description_interfa
 """Packages of messages that nodes import."""
 SERVICES = ("lifecycle_msgs", "rcl_interfaces", "std_srvs", "type_description_interfaces")
 """Packages of services that nodes import, beside the own one."""
+KERNELS = frozenset((
+    "add_state", "bear", "constrained_dynamics", "coriolis", "count_growing", "count_turns", "fastest", "feel",
+    "felt_wrench", "follows", "fuse", "hybrid_dynamics", "hybrid_dynamics_unloaded", "jacobian", "judge_windows",
+    "loop_quantities", "loosen", "mark_hulls", "mend", "model", "needed_wrenches", "pass_edges", "rates_at",
+    "reachable", "sensed_contact", "smooth_state", "spread_noise", "write_motion",
+))  # fmt: skip
+"""Names of the kernels that nodes call, beside those that the demo calls."""
 REPORTS = 0.25
 """Period of the diagnostics of nodes in copies [s]; a second as users have it."""
 
@@ -163,7 +170,7 @@ def preload() -> None:
     from lie_dynamics_ros.lie_dynamics.engine.ahead import load_all
 
     for kernel in load_all():
-        if kernel.py_func.__name__ in NEEDED:
+        if kernel.py_func.__name__ in NEEDED | KERNELS:
             kernel.compile_all()
     at_first = threads()
     from rclpy.experimental import events_executor  # noqa: F401

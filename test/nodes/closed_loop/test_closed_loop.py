@@ -31,6 +31,12 @@ def node(bench):
     return name
 
 
+@pytest.fixture(scope="module")
+def unconfigured(module_bench):
+    """A node that several tests share, and leave unconfigured."""
+    return module_bench, module_bench.start("closed_loop", "unconfigured", autostart=False)
+
+
 def state(bench, y, yd=(0.0, 0.0)):
     return bench.make_state(("gripper", *MOTORS[::-1]), [0.0, *y[::-1]], [np.nan, *yd[::-1]])
 
@@ -149,8 +155,10 @@ def test_wrenches_at_the_tip_and_what_cannot_be(bench, node):
         ({"loops": "/nowhere.yaml"}, "loops:"),
     ],
 )
-def test_what_cannot_be_tracked_is_refused_with_the_reason(bench, changes, words):
-    node = bench.start("closed_loop", **{**VALUES, **changes})
+def test_what_cannot_be_tracked_is_refused_with_the_reason(unconfigured, changes, words):
+    bench, node = unconfigured
+    assert bench.set(node, **{**VALUES, **changes}).successful
+    assert not bench.change_state(node, "configure")
     bench.wait_status(node, lambda s, v: words in s.message, words)
 
 

@@ -228,18 +228,18 @@ def services(bench):
     return [name for name, _ in bench.node.get_service_names_and_types()]
 
 
-def test_runs_without_the_interface_package_and_says_so(bench, monkeypatch, tmp_path):
+@pytest.mark.parametrize("module", ["inverse_dynamics", pytest.param("hybrid_dynamics", marks=pytest.mark.slow)])
+def test_runs_without_the_interface_package_and_says_so(bench, monkeypatch, tmp_path, module):
     # A package of that name without services stands in its place.
     (tmp_path / "lie_dynamics_interfaces").mkdir()
     (tmp_path / "lie_dynamics_interfaces/__init__.py").touch()
     import os
 
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    for module in ("inverse_dynamics", "hybrid_dynamics"):
-        node = bench.start(module, robot_description=ARM)
-        answers = bench.listen(JointState, f"{node}/joint_efforts")
-        bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0]), answers)
-        lines = [line for line in bench.processes[-1].output.splitlines() if "lie_dynamics_interfaces" in line]
-        assert len(lines) == 1 and "without services" in lines[0]
-        offered = bench.wait(lambda node=node: [name for name in services(bench) if name.startswith(node)], "services")
-        assert not [name for name in offered if "compute" in name]
+    node = bench.start(module, robot_description=ARM)
+    answers = bench.listen(JointState, f"{node}/joint_efforts")
+    bench.ask(lambda: bench.make_state(ARM_JOINTS, Q[0]), answers)
+    lines = [line for line in bench.processes[-1].output.splitlines() if "lie_dynamics_interfaces" in line]
+    assert len(lines) == 1 and "without services" in lines[0]
+    offered = bench.wait(lambda: [name for name in services(bench) if name.startswith(node)], "services")
+    assert not [name for name in offered if "compute" in name]

@@ -1,4 +1,7 @@
-"""The first messages are answered like any other: no kernel is read from disk or compiled for them, in any node."""
+"""The first messages are answered like any other: no kernel is read from disk or compiled for them, in any node.
+
+Nothing at all is for the first external wrench, in nodes whose every answer takes one into account.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from support.forked import run_in_copies
 PROGRAM = """
 import rclpy
 from driven import Driven
+from geometry_msgs.msg import WrenchStamped
 from node_harness import Bench
 
 def answers(way):
@@ -19,6 +23,22 @@ def answers(way):
     for _ in range(3):
         driven.answer()
     assert not opened, (way, opened)
+    if driven.kind in ("computed_torque", "hybrid_dynamics", "inverse_dynamics"):
+        first_wrench(driven)
+
+def first_wrench(driven):
+    callbacks = {s.topic_name.rpartition("/")[2]: s.callback for s in driven.node.subscriptions}
+    state, opened, count = driven.case.state(driven.bench), [], driven.node.stream.statistics.answered
+    wrench = WrenchStamped()
+    wrench.header.frame_id = "panda_link8"
+    wrench.wrench.force.z = -10.0
+    sys.addaudithook(lambda event, args: opened.append(args[0]) if event in ("open", "compile", "import") else None)
+    callbacks["external_wrench"](wrench)
+    driven.node.stream.on_state(state)
+    after = list(opened)
+    assert driven.node.stream.statistics.answered == count + 1, driven.node.stream.statistics.problem
+    assert driven.node.inputs.wrenches.frames == ("panda_link8",)
+    assert not after, (driven.way, after)
 
 in_copies(answers)
 """

@@ -15,8 +15,8 @@ from rclpy.parameter import Parameter
 from rubbish import Rubbish
 from test_parameter_files import NODES
 
-EXTREME = (1e308, -1e308, 1e154, 5e-324, -5e-324, math.nan, math.inf, -math.inf)
-WHOLE = (2**63 - 1, -(2**63), -1, 0)
+EXTREME = (1e308, -5e-324, math.nan, -math.inf, -1e308, 1e154, 5e-324, math.inf)
+WHOLE = (2**63 - 1, -1, 0, -(2**63))
 OF_ALL_TYPES = {
     Parameter.Type.BOOL: True,
     Parameter.Type.INTEGER: 1,
@@ -35,25 +35,30 @@ def test_all_nodes_are_here():
     assert NODE_CLASSES.keys() == NODES.keys() == STARTED_WITH.keys()
 
 
-def values_for(parameter: Parameter) -> Iterator[tuple[Parameter.Type, Any]]:
-    """What to set a parameter to: wrong types, and of its own type wrong values, sizes and nothing."""
+def values_for(parameter: Parameter, all_of_them: bool) -> Iterator[tuple[Parameter.Type, Any]]:
+    """What to set a parameter to: wrong types, and of its own type wrong values, sizes and nothing.
+
+    Unless all of them are asked for, of numbers half, each in one place of a list.
+    """
+    extreme, whole = (EXTREME, WHOLE) if all_of_them else (EXTREME[:4], WHOLE[:3])
     yield from ((type_, value) for type_, value in OF_ALL_TYPES.items() if type_ != parameter.type_)
     own, name = parameter.value, parameter.type_
     if name == Parameter.Type.BOOL:
         yield name, not own
     elif name == Parameter.Type.INTEGER:
-        yield from ((name, number) for number in WHOLE)
+        yield from ((name, number) for number in whole)
     elif name == Parameter.Type.DOUBLE:
-        yield from ((name, number) for number in EXTREME)
+        yield from ((name, number) for number in extreme)
     elif name == Parameter.Type.STRING:
         yield from ((name, text) for text in ("", "x", "\0", "/dev/zero", "é" * 10_000))
     elif name == Parameter.Type.STRING_ARRAY:
         yield from ((name, texts) for texts in ([], [""], ["x"], [*own, "x"], ["x"] * 10_000))
     else:
-        own, whole = list(own), name == Parameter.Type.INTEGER_ARRAY
-        for number in WHOLE if whole else EXTREME:
-            yield from ((name, numbers) for numbers in ([number], [*own[:-1], number], [number] * len(own)))
-        zero = 0 if whole else 0.0
+        own, of_whole = list(own), name == Parameter.Type.INTEGER_ARRAY
+        for k, number in enumerate(whole if of_whole else extreme):
+            lists = [number], [*own[:-1], number], [number] * len(own)
+            yield from ((name, numbers) for numbers in (lists if all_of_them else lists[k % 3 :][:1]))
+        zero = 0 if of_whole else 0.0
         yield from ((name, numbers) for numbers in ([], [*own, zero], own[:-1], [zero] * 10_000))
 
 
@@ -68,7 +73,8 @@ def driven(ros, request):
 
 
 @pytest.mark.parametrize("driven", NODES, indirect=True)
-def test_lives_and_answers_whatever_is_set_and_what_is_refused_changes_nothing(driven):
+@pytest.mark.parametrize("all_values", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_lives_and_answers_whatever_is_set_and_what_is_refused_changes_nothing(driven, all_values):
     node = driven.node
     shadowed = [key for key in vars(node) if inspect.isfunction(getattr(type(node), key, None))]
     assert not shadowed, "attributes that hide methods"
@@ -76,7 +82,7 @@ def test_lives_and_answers_whatever_is_set_and_what_is_refused_changes_nothing(d
     refused = 0
     for setting in sorted(node.get_parameters_by_prefix("")):
         before = node.get_parameter(setting)
-        for type_, value in values_for(before):
+        for type_, value in values_for(before, all_values):
             what = f"{setting} = {str(value)[:40]} ({type_.name})"
             result = node.set_parameters_atomically([Parameter(setting, type_, value)])
             assert node.state == "active", what
@@ -103,8 +109,7 @@ def test_lives_and_answers_whatever_is_set_and_what_is_refused_changes_nothing(d
 def test_lives_and_answers_whatever_is_sent_on_every_topic(driven, rng):
     rubbish = Rubbish(driven, room=40)
     try:
-        for _ in range(2):
-            rubbish.send(rng, 40)
-            assert not [*rubbish.problems()]
+        rubbish.send(rng, 40)
+        assert not [*rubbish.problems()]
     finally:
         rubbish.close()

@@ -39,7 +39,7 @@ def launched(**given):
     return node_options(parts, arguments, {name: given.get(name, one.default) for name, one in arguments.items()})
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["one robot", pytest.param("a robot each", marks=pytest.mark.slow)])
 def test_each_controller_moves_its_own_arm(bench, way):
     controllers = {}
     for one in launched(namespace=bench.namespace, rate="50.0", **WAYS[way]):

@@ -35,7 +35,7 @@ def test_partial_trajectories_by_name_and_order_move_their_joints_only(bench):
     np.testing.assert_allclose(loop.position(), expected, atol=5e-3)
 
 
-@pytest.mark.parametrize("mode", ["passivity_based", "adaptive"])
+@pytest.mark.parametrize("mode", ["passivity_based", pytest.param("adaptive", marks=pytest.mark.slow)])  # see below
 def test_other_modes_follow_too(bench, mode):
     loop = Loop(bench, mode=mode, adapted_bodies=["panda_link7"])
     errors = loop.send(ARM_JOINTS, [1.0], [MIDDLE + 0.3], [np.zeros(7)], [np.zeros(7)])
@@ -85,7 +85,7 @@ def test_adaptive_mode_finds_a_payload(bench):
 def test_gravity_compensation_lets_the_robot_be_guided(bench):
     loop = Loop(bench, mode="gravity_compensation")
     efforts = bench.listen(JointState, f"{loop.control}/joint_efforts")
-    for _ in range(20):
+    for _ in range(10):
         state, effort = bench.together(loop.states, efforts)
         np.testing.assert_allclose(effort.effort, oracle(ARM, state.position), atol=0.05)
     np.testing.assert_allclose(loop.position(), MIDDLE, atol=1e-2)
@@ -99,7 +99,8 @@ def test_hold_brings_the_robot_to_rest(bench):
     bench.wait(lambda: loop.position()[0] > 0.01, "the robot to move")
     assert loop.call(f"{loop.control}/hold").success
     known = stamp_of(bench.together(loop.states))
-    state = bench.wait(lambda: (s := bench.together(loop.states)) and stamp_of(s) > known + 10**9 and s, "a second")
+    rest = known + 4 * 10**8
+    state = bench.wait(lambda: (s := bench.together(loop.states)) and stamp_of(s) > rest and s, "twice the time for it")
     assert np.abs(state.velocity).max() < 1e-2
     assert state.position[0] < 0.35
 

@@ -210,7 +210,7 @@ def test_tool_reaches_its_target():
     controller = Controller(arms.OWN, mode="operational_space", tool_frame="panda_link7")
     goal = frame_pose(arm.model, POSE, "panda_link7")
     goal[:3, 3] += [0.05, -0.04, 0.06]
-    for k in range(1500):
+    for k in range(900):
         out = controller.update(0.002 * k, simulated.q, simulated.qd)
         if k == 5:
             controller.target(goal)

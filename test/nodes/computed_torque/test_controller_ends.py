@@ -79,7 +79,7 @@ def ask(bench, node, **transition):
 
 
 @pytest.mark.parametrize(
-    "how", [pytest.param(x, marks=() if x in ("SIGTERM", "deactivate") else pytest.mark.slow) for x in ENDS]
+    "how", [pytest.param(x, marks=() if x == "SIGTERM" else pytest.mark.slow) for x in ENDS]
 )
 def test_an_arm_in_motion_is_brought_to_rest_before_its_node_ends(bench, how):
     """By the efforts on ~/commands, which an effort controller would keep; both outputs end with the same."""

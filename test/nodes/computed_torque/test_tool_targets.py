@@ -53,7 +53,9 @@ def test_it_begins_where_the_tool_is(mode):
         desk.core.follow(None)
 
 
-@pytest.mark.parametrize("frame", ["", "panda_link0", "/panda_link0", "world"])
+@pytest.mark.parametrize(
+    "frame", ["", "/panda_link0", *(pytest.param(x, marks=pytest.mark.slow) for x in ("panda_link0", "world"))]
+)
 def test_poses_are_taken_in_frames_of_the_base(frame):
     desk = Desk()
     desk.run()

@@ -10,7 +10,7 @@ from node_cases import CASES
 from node_harness import Bench, stamp_of
 from sensor_msgs.msg import JointState
 
-ROUNDS = 40
+ROUNDS = 10
 TOLD_APART = os.environ.get("ROS_DISTRO") != "jazzy"
 """Whether rclpy says who sent a message; elsewhere nodes guess."""
 TIMEOUT = 20.0

@@ -53,7 +53,7 @@ def test_poses_of_a_machine_off_its_drawing_are_right_on_what_the_command_writes
         node = bench.start("stewart_pose", arguments=arguments)
         heard, told = bench.listen(PoseWithCovarianceStamped, f"{node}/pose"), []
         for before, after in zip([HOME, *others], others, strict=False):
-            for reading in np.linspace(read(before), read(after), 30):  # as a platform moves
+            for reading in np.linspace(read(before), read(after), 10):  # as a platform moves
                 answer = bench.ask(lambda reading=reading: bench.make_state(LEGS, reading), heard)
             told.append(matrix_of(answer.pose.pose))
         off = [np.subtract(relative(told[0], t), relative(HOME, T)) for t, T in zip(told[1:], others[1:], strict=True)]
