@@ -45,8 +45,11 @@ LONGEST = ("loop", "examples", "engine", "stewart", "optimal", "control", "geome
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """More than cores: tests of nodes wait most of the time, for discovery and for reports once a second."""
-    return 3 * (os.cpu_count() or 1)
+    """More than cores: tests of nodes wait most of the time, for discovery and for reports.
+
+    Not more than that: each collects all tests, and loads what it has not loaded yet, for 15 s of a core and more.
+    """
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_configure(config):

@@ -89,20 +89,25 @@ CASES = [
     ),
 ]  # fmt: skip
 ROBOTS = [name for name in NODE_CLASSES if not name.startswith(("simulated", "stewart"))]
-for module in ROBOTS:
+for module in ROBOTS:  # which all have them by the same lines
     CASES += [
-        (module, {"joint_state_topics": ["more", "", "arms/left"]}, [], ""),
         (
             module, {"joint_state_topics": ["more", "", "/more"]}, [],
             BOTH.format("joint_state_topics 3 ('/more')", "joint_state_topics 1 ('more')", "/more"),
         ),
-        (
-            module, {"joint_state_topics": ["other"]}, ["joint_states:=other"],
-            BOTH.format("joint_state_topics 1 ('other')", "the input joint_states", "/other"),
-        ),
-        (module, {"joint_state_topics": ["more", "a b"]}, [], "joint_state_topics 2 ('a b') cannot be heard: "),
-        (module, {"joint_state_topics": ["a"] * 100_000}, [], "joint_state_topics has 100000 names; expected at most"),
     ]  # fmt: skip
+CASES += [
+    ("inverse_dynamics", {"joint_state_topics": ["more", "", "arms/left"]}, [], ""),
+    (
+        "contact", {"joint_state_topics": ["other"]}, ["joint_states:=other"],
+        BOTH.format("joint_state_topics 1 ('other')", "the input joint_states", "/other"),
+    ),
+    ("tool_wrench", {"joint_state_topics": ["more", "a b"]}, [], "joint_state_topics 2 ('a b') cannot be heard: "),
+    (
+        "closed_loop", {"joint_state_topics": ["a"] * 100_000}, [],
+        "joint_state_topics has 100000 names; expected at most",
+    ),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

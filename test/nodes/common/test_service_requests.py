@@ -82,10 +82,11 @@ def random_fields(rng, kind):
     return fields
 
 
-def test_random_requests_are_answered_with_finite_numbers_or_a_reason(nodes):
+@pytest.mark.parametrize("count", [250, pytest.param(1000, marks=pytest.mark.slow)])
+def test_random_requests_are_answered_with_finite_numbers_or_a_reason(nodes, count):
     rng = np.random.default_rng(41)
     answered = 0
-    for _ in range(1000):
+    for _ in range(count):
         kind = KINDS[rng.integers(len(KINDS))]
         response = ask(nodes, kind, OFFERED_BY.get(kind, "inverse_dynamics"), **random_fields(rng, kind))
         assert response.success == (response.message == "")
@@ -96,4 +97,4 @@ def test_random_requests_are_answered_with_finite_numbers_or_a_reason(nodes):
                 assert np.isfinite(values).all()
                 assert bool(len(values)) == response.success
         answered += response.success
-    assert answered > 100
+    assert answered > count / 10

@@ -170,10 +170,10 @@ def test_its_own_motion_gets_smaller_where_it_meets_limits():
     platform = RotaryPlatform.from_yaml(SERVOS.read_text())
     motion = PlatformMotion(platform, platform.home_pose, MotionOptions())
     held, poses = [], []
-    for _ in range(4000):
+    for _ in range(2500):
         motion.advance(0.02)
         held.append(bool(motion.held))
         poses.append(motion.pose[:3, 3].copy())
     assert sum(held[:1000]) > 50  # of 20 s
-    assert sum(held[-2000:]) < 10
-    assert np.ptp(poses[-2000:], axis=0).min() > 2e-3
+    assert sum(held[-1000:]) < 5
+    assert np.ptp(poses[-1000:], axis=0).min() > 2e-3

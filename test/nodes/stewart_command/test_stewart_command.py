@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from node_platforms import HOME, LEGS, TEXT, as_numbers, lengths, matrix_of, pos
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
+from support.preloaded import run_program
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 GOAL = pose_at([0.02, -0.02, 0.52], [0.05, -0.1, 0.1])
@@ -175,7 +174,7 @@ assert node.state == "inactive" and not node._ticker.running
 
 
 def test_what_fails_half_way_leaves_no_timer(ros):
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    done = run_program(PROGRAM)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

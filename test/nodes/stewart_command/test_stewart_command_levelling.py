@@ -107,7 +107,7 @@ def test_the_platform_is_level_at_rest_and_stays_so(machine, sensor):
 def test_what_an_accelerometer_adds_is_what_is_left(machine):
     run = machine(NOISE)
     node, left = run.commands.node, []
-    for _ in range(12):
+    for _ in range(6):
         node.orders.on_imu(run.imu)
         node.orders.level()
         run.go(1.5)

@@ -83,5 +83,5 @@ def test_plans_that_take_long_hold_up_no_set_point(ticks, at_once, monkeypatch):
         np.testing.assert_allclose([lengths for lengths, _ in run.sent[count:]], due, rtol=0, atol=1e-12)
         jobs.pop().run()
         at_once(run)
-        run.tick(2000, heard=True)
+        run.tick(1200, heard=True)
         assert np.abs(run.core.pose - goal.poses[0]).max() < 1e-9

@@ -228,11 +228,12 @@ def random_request(rng):
     return FK, "forward_kinematics", {**fields, "lengths": lengths_, "guess": guess, "method": int(rng.integers(0, 4))}
 
 
-def test_random_requests_are_answered_with_finite_numbers_or_a_reason(shared):
+@pytest.mark.parametrize("count", [150, pytest.param(600, marks=pytest.mark.slow)])
+def test_random_requests_are_answered_with_finite_numbers_or_a_reason(shared, count):
     bench, node, poses = shared
     rng = np.random.default_rng(43)
     answered = 0
-    for _ in range(600):
+    for _ in range(count):
         type_, name, fields = random_request(rng)
         response = bench.call(type_, f"{node}/{name}", type_.Request(**fields))
         assert response.success or response.message
@@ -243,7 +244,7 @@ def test_random_requests_are_answered_with_finite_numbers_or_a_reason(shared):
         for pose in getattr(response, "poses", ()):
             assert np.isfinite(matrix_of(pose)).all()
         answered += response.success
-    assert answered > 60
+    assert answered > count / 10
     near([bench.ask(lambda: bench.make_state(LEGS, lengths(TRUE)), poses).pose.pose], [TRUE])
 
 
