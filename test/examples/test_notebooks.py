@@ -19,7 +19,11 @@ def run(source, names):
     return None if last is None else eval(compile(last, "cell", "eval"), names)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=() if path.stem == "platform" else pytest.mark.slow) for path in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_runs(path):
     notebook = json.loads(path.read_text())
     names, pictures, tables = {"__name__": "__main__"}, 0, 0

@@ -178,7 +178,9 @@ def test_tells_each_answer_its_phase_and_what_became_of_trajectories(bench):
     bench.wait(lambda: phases and phases[-1].data == "following: a trajectory", "the phase")
 
 
-def test_plans_motions_of_least_effort_that_keep_all_limits(bench):
+@pytest.fixture
+def plan(bench):
+    """Return a function that asks a node for a motion; the node is its attribute."""
     services = pytest.importorskip("lie_dynamics_interfaces.srv", reason="lie_dynamics_interfaces is not installed")
     driver = Driver(bench, state_timeout=0.0)
     driver.ask(MIDDLE, period=10**6)
@@ -187,6 +189,17 @@ def test_plans_motions_of_least_effort_that_keep_all_limits(bench):
         request = services.PlanMotion.Request(**fields)
         return bench.call_once(services.PlanMotion, driver.node, "plan_motion", request)  # no second plan beside it
 
+    plan.node, plan.services = driver.node, services
+    return plan
+
+
+def assert_refused(plan, *cases):
+    for fields, reason in cases:
+        refused = plan(**fields)
+        assert not refused.success and reason in refused.message, refused.message
+
+
+def test_plans_motions_of_least_effort_that_keep_all_limits(bench, plan):
     goal = MIDDLE + 0.5
     found = plan(goal=goal, duration=1.2)
     assert found.success and found.converged, found.message
@@ -205,22 +218,29 @@ def test_plans_motions_of_least_effort_that_keep_all_limits(bench):
         1.2 * np.trapezoid(np.sum((np.array(x) / share) ** 2, axis=1), dx=1 / 200) for x in (efforts, own)
     )
     assert found.cost == pytest.approx(planned, rel=1e-2) and found.cost < 0.99 * quintic
-    checked = services.CheckTrajectory.Request(trajectory=found.trajectory)
-    assert bench.call(services.CheckTrajectory, f"{driver.node}/check_trajectory", checked).feasible
-    some = plan(joint_names=[ARM_JOINTS[3]], goal=[-1.9], waypoints=[-1.5], waypoint_parts=[0.5], longest=5.0)
-    assert some.success, some.message
-    assert list(np.delete(some.trajectory.points[-1].positions, 3)) == list(np.delete(MIDDLE, 3))
-    for fields, reason in (
+    check = plan.services.CheckTrajectory
+    assert bench.call(check, f"{plan.node}/check_trajectory", check.Request(trajectory=found.trajectory)).feasible
+    assert_refused(
+        plan,
         ({"goal": [0.0]}, "goal: 7 positions"),
         ({"joint_names": ["elbow"], "goal": [0.0]}, "does not have elbow"),
         ({"joint_names": [ARM_JOINTS[0]] * 20000, "goal": [0.0] * 20000}, "has each once, but twice"),
         ({"goal": goal, "duration": -1.0}, "0 <= duration"),
-        ({"goal": MIDDLE + 9.0, "duration": 1.0}, "of joint 'panda_joint4' is outside"),
         ({"goal": goal, "waypoints": [0.0], "waypoint_parts": [0.5]}, "1 rows of 7 positions"),
-        ({"goal": goal, "duration": 1.0, "effort_weight": float("nan")}, "cost.torque"),
-    ):
-        refused = plan(**fields)
-        assert not refused.success and reason in refused.message, refused.message
+    )
+
+
+@pytest.mark.slow
+def test_plans_motions_of_some_joints_through_points(plan):
+    """And refuses what is seen only once a plan has begun: seconds for each, too."""
+    some = plan(joint_names=[ARM_JOINTS[3]], goal=[-1.9], waypoints=[-1.5], waypoint_parts=[0.5], longest=5.0)
+    assert some.success, some.message
+    assert list(np.delete(some.trajectory.points[-1].positions, 3)) == list(np.delete(MIDDLE, 3))
+    assert_refused(
+        plan,
+        ({"goal": MIDDLE + 9.0, "duration": 1.0}, "of joint 'panda_joint4' is outside"),
+        ({"goal": MIDDLE + 0.5, "duration": 1.0, "effort_weight": float("nan")}, "cost.torque"),
+    )
 
 
 def test_judges_and_retimes_trajectories_and_slows_them_down_where_that_is_wished(bench):

@@ -122,7 +122,7 @@ def desired(T, frame=""):
 
 def test_goes_to_a_desired_pose_refuses_others_and_moves_on_after_reset(bench):
     node = bench.start(
-        "simulated_stewart", platform=TEXT + "\nleg_limits: [0.3, 0.8]\n", rate=200.0, response_time=0.05
+        "simulated_stewart", platform=TEXT + "\nleg_limits: [0.3, 0.8]\n", rate=100.0, response_time=0.05
     )
     poses = bench.listen(PoseStamped, f"{node}/true_pose")
     wanted = bench.publisher(PoseStamped, f"{node}/desired_pose")
