@@ -28,8 +28,8 @@ def spoiled(kind, q, qd, speed, rng):
     [
         ("kinova", 250.0, False),
         ("ur5", 500.0, True),
-        ("ur5", 500.0, False),
-        ("panda_arm", 1000.0, True),
+        pytest.param("ur5", 500.0, False, marks=pytest.mark.slow),
+        pytest.param("panda_arm", 1000.0, True, marks=pytest.mark.slow),
         pytest.param("kinova", 250.0, True, marks=pytest.mark.slow),
         pytest.param("panda_arm", 1000.0, False, marks=pytest.mark.slow),
     ],

@@ -28,7 +28,7 @@ def tracking(arm, drives, model, friction, seconds=2.0):
 def test_tracking_with_the_identified_model(name, tmp_path):
     arm, rng = arms.load(name), np.random.default_rng(1)
     drives = Drives.of(arm, rng)
-    past = record(arm, drives, exciting_motion(arm, rng, 12.0), rng)
+    past = record(arm, drives, exciting_motion(arm, rng, 8.0), rng)
     wrong = arm.model
     for body, inertia in wrong_inertias(wrong, rng).items():
         wrong = wrong.with_inertia(body, inertia)

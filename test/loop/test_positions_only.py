@@ -18,8 +18,8 @@ LOOPS = ((1000.0, 0.0), (1000.0, 1.0), (500.0, 1.0), (250.0, 1.0))
 MOVING = ("computed_torque", "passivity_based", "adaptive")
 FEW = [
     pytest.param(Case("panda", "computed_torque", 1000.0, 0.0), marks=pytest.mark.slow),
-    Case("ur5", "computed_torque", 500.0, 1.0),
-    Case("xarm7", "passivity_based", 250.0, 1.0),
+    Case("ur5", "computed_torque", 250.0, 1.0),
+    pytest.param(Case("xarm7", "passivity_based", 250.0, 1.0), marks=pytest.mark.slow),
     Case("panda", "adaptive", 250.0, 1.0),
 ]
 ALL = [Case(arm, mode, *loop) for arm in arms.NAMES for mode in MOVING for loop in LOOPS]

@@ -7,17 +7,17 @@ from lie_dynamics_ros.lie_dynamics.control.kernels.felt_inertia import FELT
 
 SLOW = pytest.mark.slow
 CASES = [
-    ("tiago", 70006),  # rigid joints, drives that lag
+    pytest.param("tiago", 70006, marks=SLOW),  # rigid joints, drives that lag
     pytest.param("baxter", 70007, marks=SLOW),
     pytest.param("panda", 70008, marks=SLOW),
     ("kinova", 70020),  # rotors that are told on soft gears, and a payload that is not
-    ("ur5", 2100010),  # the same untold, in motion
+    pytest.param("ur5", 2100010, marks=SLOW),  # the same untold, in motion
     pytest.param("tiago", 2100022, marks=SLOW),
     pytest.param("tiago", 2120030, marks=SLOW),
     ("ur3", 2120033),  # crept against dry friction of 2 %
     ("tiago", 930046),  # swung by some steps of its positions, which hid it
     ("panda", 2140040),  # and its gears by less than one, on and on
-    ("xarm7", 2130003),  # bears a payload with all of a limit as it stops
+    pytest.param("xarm7", 2130003, marks=SLOW),  # bears a payload with all of a limit as it stops
 ]
 
 

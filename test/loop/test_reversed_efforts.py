@@ -1,11 +1,14 @@
 """Drivers that exert a joint's effort the other way round: the joint is named and let go, all others are stopped."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from support import arms
 from support.control import control_scenarios as scenarios
 from support.control.control_scenarios import Case
 from support.control.imperfect_driver import ImperfectDriver
+from support.grids import every_run
 
 
 @pytest.mark.parametrize(
@@ -30,8 +33,13 @@ def test_a_joint_that_moves_against_its_efforts_is_let_go(case, joint):
     assert (np.abs(record.qd) < 8.0 * arm.speed).all()  # with its efforts: hundreds
 
 
-@pytest.mark.parametrize("name", ["panda_arm", "ur5", "xarm7"])
-@pytest.mark.parametrize("pulse", [np.inf, 0.02, 0.004])
+@pytest.mark.parametrize(
+    ("name", "pulse"),
+    every_run(
+        [("panda_arm", np.inf), ("ur5", 0.02), ("xarm7", 0.004)],
+        product(("panda_arm", "ur5", "xarm7"), (np.inf, 0.02, 0.004)),
+    ),
+)
 def test_no_push_makes_a_joint_be_let_go(name, pulse, rng):
     """From above the speed limits, with a payload that is not known, under pushes that swing at once or never."""
     arm, case = arms.load(name), Case(name, "computed_torque", 250.0, 1.0)

@@ -45,9 +45,9 @@ def press(loop, name, wrench, seconds, rise=0.3):
         loop.step()
 
 
-def judge_stiffness(name, axes, wrench, seconds):
+def judge_stiffness(name, axes, wrench, seconds, rate=None):
     asked = np.array([*STIFFNESS["rotational_stiffness"], *STIFFNESS["translational_stiffness"]])
-    loop = begin(name, "impedance", **STIFFNESS, tool_axes=axes)
+    loop = begin(name, "impedance", rate=rate, **STIFFNESS, tool_axes=axes)
     home = tool_pose(loop, name)
     turn = np.kron(np.eye(2), home[:3, :3]) if axes == "tool" else np.eye(6)
     press(loop, name, turn @ wrench, seconds)
@@ -63,7 +63,7 @@ PRESSED = np.array([0.03, -0.03, 0.03, 1.0, 1.0, -1.0])
 
 @pytest.mark.parametrize("axes", ["base", "tool"])
 def test_the_tool_is_as_stiff_as_asked_along_and_about_all_axes_at_once(axes):
-    judge_stiffness("panda_arm", axes, PRESSED, 2.0)  # by then 0.03 % are left of the way
+    judge_stiffness("panda_arm", axes, PRESSED, 1.5, 250.0)
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ def test_a_target_that_jumps_is_no_jump_of_efforts(name, mode):
 @each_mode
 def test_a_target_near_a_singularity_is_reached(mode):
     """The spring of the null space would hold the tool 6 mm or 24 mrad away."""
-    loop = begin("xarm7", mode, rate=500.0)
+    loop = begin("xarm7", mode, rate=250.0)
     goal = tool_pose(loop, "xarm7")
     goal[:3, 3] += [0.05, 0.1, -0.1]
     goal[:3, :3] = so3.exp([0.0, 0.3, 0.4]) @ goal[:3, :3]
@@ -224,7 +224,7 @@ LINED_UP = ("ur5", [0.3, -1.2, 1.5, -1.0, -0.5, 0.3], [0.0, 0.0, 0.8, 0.3, -0.2,
 @pytest.mark.parametrize(
     ("mode", "name", "q", "move", "rate"),
     [
-        (TOOL_MODES[0], *STRETCHED, 250.0),
+        # That they are reached and come back from is in every run by `test_tool_limits`, with bounds as tight.
         *(pytest.param(mode, *STRETCHED, 500.0, marks=pytest.mark.slow) for mode in TOOL_MODES),
         *(pytest.param(mode, *LINED_UP, 500.0, marks=pytest.mark.slow) for mode in TOOL_MODES),
     ],

@@ -47,7 +47,7 @@ def judge(loop, name, seconds):
 @pytest.mark.parametrize(
     ("mode", "move"),
     [
-        pytest.param(mode, move, marks=() if i == k else pytest.mark.slow)
+        pytest.param(mode, move, marks=() if i == k == 0 else pytest.mark.slow)
         for i, mode in enumerate(TOOL_MODES)
         for k, move in enumerate(([0, 0, 0, 0.4, 0.1, 0.3], [0.0, 0.9, 0.0, 0.0, 0.0, -0.25]))
     ],
@@ -100,13 +100,13 @@ TURNED = [
 ]
 
 
-SIMILAR = (163, 212, 307, 482)
-"""Others of the same modes are in every run, and of the same kind: from anywhere or straight, far or near."""
+KEPT = (365, 315)
+"""In every run: from a straight arm, near and far. Mode operational_space beyond reach and limits has its own test."""
 
 
 @pytest.mark.parametrize(
     ("name", "mode", "k"),
-    [pytest.param(*case, marks=pytest.mark.slow if case[-1] in SIMILAR else ()) for case in TURNED],
+    [pytest.param(*case, marks=() if case[-1] in KEPT else pytest.mark.slow) for case in TURNED],
 )
 def test_what_cannot_be_reached_turns_the_tool_little(name, mode, k):
     """A posture that pulls on, targets beyond limits and reach: by the metric of the mass it turned half a radian."""
@@ -148,8 +148,8 @@ def test_friction_is_compensated_along_the_desired_motion(mode):
         loop = case.loop(HOME, physics={"friction": dry, "damping": 0.5, "integrator": "implicitfast"})
         loop.core = make_core(arm.model, friction, mode=mode)
         loop.run(0.05)
-        errors.append(np.sqrt((follow(loop, 2.5) ** 2).mean()))
-    rest = loop.run(1.5).since(loop.time - 0.2)
+        errors.append(np.sqrt((follow(loop, 1.5) ** 2).mean()))
+    rest = loop.run(1.0).since(loop.time - 0.2)
     assert loop.core.phase == "holding" and rest.ripple() < 0.2  # no chatter
     assert errors[1] < 0.4 * errors[0]
 
@@ -161,21 +161,21 @@ def test_what_is_desired_is_commanded_for_the_time_at_which_efforts_act(mode):
     for told in ({"least_delay": 1.0}, {"delay": 0.0}):
         loop = Case("panda_arm", mode, 250.0, 1.0).loop(HOME, physics=PRECISE, **told)
         loop.run(0.1)
-        found.append(np.abs(follow(loop, 2.0)).max())
+        found.append(np.abs(follow(loop, 1.5)).max())
     assert found[0] < min(4e-4, 0.75 * found[1])
 
 
 def test_a_scaled_speed_slows_the_way_to_a_target_and_zero_stops_it_smoothly():
     loop = Case("panda_arm", "operational_space", 500.0, 1.0).loop(HOME)
     loop.run(0.05)
-    goal = aim(loop, "panda_arm", np.array([0.0, 0.0, 0.0, 0.0, 0.4, -0.2]))
+    goal = aim(loop, "panda_arm", np.array([0.0, 0.0, 0.0, 0.0, 0.3, -0.15]))
     speeds, reference = {}, loop.core.tool.reference
     for scaling in (1.0, 0.3, 0.0, 1.0):
         loop.core.scale_speed(scaling)
-        loop.run(1.0)
+        loop.run(0.8)
         speeds[scaling] = np.linalg.norm(loop.core.tool.reference.twist[3:])
-    assert speeds[0.3] < 0.32 * 0.25 and speeds[0.0] < 1e-3
-    loop.run(2.0)
+    assert 0.2 * 0.25 < speeds[0.3] < 0.32 * 0.25 and speeds[0.0] < 1e-3
+    loop.run(1.0)
     steps = np.abs(np.diff(loop.record().effort, axis=0)) / arms.load("panda_arm").limit
     assert steps.max() < 0.02 and loop.core.phase == "holding"
     np.testing.assert_allclose(loop.core.tool.reference.pose, goal, atol=1e-4)

@@ -36,7 +36,7 @@ def test_each_arm_follows_its_trajectory_beside_the_other(mode):
         arms[side] = own, cores.make_core(model, mode=mode)
     physics.set(q, np.zeros(15))
     stamp, largest = 10**9, 0.0
-    for tick in range(2500):
+    for tick in range(2200):
         effort = physics.gravity(physics.q)
         for side, (own, core) in arms.items():
             answer = core.answer(RobotState(stamp, physics.q[own], physics.qd[own]))

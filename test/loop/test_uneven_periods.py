@@ -59,7 +59,6 @@ def judge(case, share, ticks, rng):
     ("case", "share", "ticks"),
     [
         (Case("panda_arm", "passivity_based", 500.0, 1.0), 0.25, 8),
-        (Case("panda_arm", "adaptive", 500.0, 1.0), 0.25, 6),
         (Case("ur5", "computed_torque", 500.0, 1.0), 0.1, 8),
     ],
     ids=str,

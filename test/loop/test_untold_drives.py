@@ -26,7 +26,7 @@ def rms(record):
     return np.sqrt((record.error**2).mean())
 
 
-@pytest.mark.parametrize("mode", ["passivity_based", "adaptive"])
+@pytest.mark.parametrize("mode", [pytest.param("passivity_based", marks=pytest.mark.slow), "adaptive"])
 def test_rotors_that_nobody_told_are_found(mode):
     rotors = 0.008 * arms.load("ur5").limit
     loop, record = follow({"armature": rotors}, mode=mode)
@@ -40,7 +40,7 @@ def test_rotors_that_nobody_told_are_found(mode):
 @pytest.mark.parametrize(
     ("name", "cell"),
     [
-        ("tiago", "friction told 1.5 times"),  # light wrists
+        pytest.param("tiago", "friction told 1.5 times", marks=pytest.mark.slow),  # light wrists
         ("xarm7", "payload 30 %, taken up at rest"),  # axes that line up
         pytest.param("kinova", "rotors 0.1 % untold", marks=pytest.mark.slow),  # slow joints, on which PD is good
         pytest.param("panda", "inertias +-20 %", marks=pytest.mark.slow),

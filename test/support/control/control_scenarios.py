@@ -195,11 +195,13 @@ def push(
     }
 
 
-def switch(case: Case, q, to: dict, physics=None, wait: float = 0.9, after: float = 1.5, **values) -> dict:
+def switch(
+    case: Case, q, to: dict, physics=None, begun: float = 0.5, wait: float = 0.9, after: float = 1.5, **values
+) -> dict:
     """Change parameters under way; efforts per limit: the largest step at the change, and after it within 10 ms."""
     arm = arms.load(case.arm)
     loop = case.loop(q, 0.0, physics, **values)
-    loop.run(0.5)
+    loop.run(begun)
     if case.mode != "gravity_compensation":
         room = np.minimum(q - arm.lower, arm.upper - q)
         amplitude = np.minimum(0.5 * room, np.where(arm.speed < 0.5, 0.01, 0.2 * np.minimum(1.0, arm.speed / 2.0)))
