@@ -71,7 +71,7 @@ def test_derivatives_against_differences(name, rng):
     assert relative(whole @ dx, (slopes[0] - slopes[1]) / (2 * h)) < 2e-5
 
 
-@pytest.mark.parametrize("more", [(), ("joint_2",)])
+@pytest.mark.parametrize("more", [pytest.param((), marks=pytest.mark.slow), ("joint_2",)])
 def test_five_bar_with_two_and_with_three_motors(more, rng):
     """Neighbours, assembled and differentiated by hand, cost more; a third motor makes it cheaper."""
     made, motors, goal = asked("five-bar", np.random.default_rng(5), 0.6, more)
@@ -131,7 +131,7 @@ def test_stewart_platform(rng):
 def test_limits_of_motors_are_kept():
     made, motors, goal = asked("five-bar", np.random.default_rng(5), 0.6)
     model, T = made.model, 0.6
-    options = {"constraints": made.constraints, "actuated": motors, "tolerance": 1e-3, "max_modes": 16}
+    options = {"constraints": made.constraints, "actuated": motors, "tolerance": 1e-3, "max_modes": 8}
     free = optimal_motion(model, made.q, goal, T, **options)
     limits = replace(
         model.limits, effort=np.full(5, 0.9 * np.abs(free.tau).max()), velocity=np.full(5, 0.9 * np.abs(free.qd).max())

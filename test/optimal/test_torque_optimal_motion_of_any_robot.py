@@ -99,7 +99,10 @@ def test_rates_and_ends(kind, rng):
     assert relative((qd1 - qd0) / (2 * h), qdd) < 1e-6
 
 
-@pytest.mark.parametrize("kinds", [("revolute", "revolute"), ("spherical", "revolute"), ("free", "prismatic")])
+@pytest.mark.parametrize(
+    "kinds",
+    [("revolute", "revolute"), ("spherical", "revolute"), pytest.param(("free", "prismatic"), marks=pytest.mark.slow)],
+)
 def test_neighbours_take_more(kinds, rng):
     """Bent by what vanishes with its rate at both ends; forces by a dense oracle, integrated by another rule."""
     tree = chain(rng, kinds)
