@@ -102,7 +102,7 @@ def shortest(path, limit, judge, steps=300, fastest=None):
     return float(np.sum(h / np.sqrt(squares)))
 
 
-@pytest.mark.parametrize("duration", [0.3, 0.5])
+@pytest.mark.parametrize("duration", [0.3, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_retimed_paths_keep_effort_limits_and_lose_little_of_the_shortest_time(duration):
     arm, judge, limits = arms.load(ARM), arms.physics(ARM), weak(0.6)
     trajectory = quintic(duration)

@@ -1,11 +1,14 @@
 """Contacts from efforts: how soon, how well, how seldom without reason. Oracles: MuJoCo, and statistics."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import special
 from support import sample_trees
 from support.arms import NAMES, load, physics
 from support.compare import relative
+from support.grids import every_run
 from touched_arm import EFFORT_NOISE, PERIOD, TOOL, VELOCITY_NOISE, TouchedArm
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -36,8 +39,7 @@ TOOLS = {"panda_arm": TOOL, "ur5": "wrist_3_link", "xarm7": "link7", "kinova": "
 """The link that is touched."""
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(40, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize(("name", "count"), every_run([("panda_arm", 6), ("ur5", 6)], product(TOOLS, (6, 40))))
 def test_a_touch_of_5_N_is_found_within_10_ms_and_its_force_within_what_is_said(name, count):
     """Motions and directions at random; noise as published, exact model. Chi-square of all errors together."""
     tool, rng, square, errors = TOOLS[name], np.random.default_rng(1), 0.0, []
@@ -243,10 +245,14 @@ class Errands:
             k += wait + late
 
 
+USUAL = (0, False), (1, True)
+"""Arms in every run, by number, and whether their friction is known."""
+
+
 @pytest.mark.parametrize(
     ("name", "seconds", "known"),
     [
-        pytest.param(name, seconds, known, marks=() if seconds < 10.0 and known == k % 2 else pytest.mark.slow)
+        pytest.param(name, seconds, known, marks=() if seconds < 10.0 and (k, known) in USUAL else pytest.mark.slow)
         for k, name in enumerate(NAMES)
         for seconds in (6.0, 3600.0)
         for known in (True, False)
@@ -268,7 +274,7 @@ def test_nothing_rings_in_free_motion_with_rests_gaps_bursts_and_dry_friction(na
 
 
 def test_late_efforts_and_gaps_do_not_ring():
-    arm = Errands("ur5", 3, 10.0, delay=0.006)
+    arm = Errands("ur5", 3, 6.0, delay=0.006)
     noise = SensorNoise.white(arm.model, VELOCITY_NOISE, 0.05, arm.PERIOD)
     friction = JointFriction(np.zeros(6), arm.dry)
     observer = ContactObserver(
@@ -310,7 +316,7 @@ def test_what_friction_holds_at_rest_is_not_learned(held, friction, offset):
 def test_errors_that_are_told_larger_never_ring_more():
     """A joint rubs otherwise than offset and sign can say, as real drives do: louder errors are heard less."""
     model, rng = panda(), np.random.default_rng(9)
-    q, qd, tau = to_and_fro(8.0, rate=2.0)
+    q, qd, tau = to_and_fro(5.0, rate=2.0)
     rub = 3.0 * np.tanh(qd / 0.05) * (1.0 + 0.5 * np.sin(3.0 * q)) + 2.0 * np.sin(2.0 * q)
     qd, tau = qd + VELOCITY_NOISE * rng.normal(size=q.shape), tau + rub + EFFORT_NOISE * rng.normal(size=q.shape)
     shares = []
@@ -365,7 +371,7 @@ def test_positions_alone_are_enough_for_a_touch():
     held_up = gravity_force(panda(), REST) + EFFORT_NOISE * rng.normal(size=(1000, 7))
     still = SensorNoise.from_rest(panda(), np.tile(REST, (1000, 1)), np.zeros((1000, 7)), held_up, PERIOD)
     noise = still.with_resolution(n + velocity_noise(0.005, PERIOD) * step, n)
-    for _ in range(4):
+    for _ in range(2):
         arm = TouchedArm(rng)
         filter_ = VelocityFilter(7, 0.005)
         observer = ContactObserver(arm.model, noise, held=True)

@@ -105,7 +105,7 @@ def test_families(name, rng):
 def test_platforms_by_their_geometry(kind, rng):
     """Joint centres from poses, screws of half a lead more and horns from a probe's positions."""
     points, leads = reference_platform(), np.array([0.01, -0.01, 0.02, 0.0, 0.01, 0.01])
-    poses = points.home_pose @ se3.exp(rng.uniform(-1.0, 1.0, (14, 6)) * np.repeat((0.25, 0.05), 3))
+    poses = points.home_pose @ se3.exp(rng.uniform(-1.0, 1.0, (9, 6)) * np.repeat((0.25, 0.05), 3))
     if kind == "6-UPS":
         unknown, drawn, value = "platform_points", points, points.platform_points + 1e-3 * rng.normal(size=(6, 3))
         at = poses[:, None, :3, 3] + value @ np.swapaxes(poses[:, :3, :3], -1, -2) - points.base_points
@@ -118,7 +118,7 @@ def test_platforms_by_their_geometry(kind, rng):
         shape = 0.062, 0.05, 0.2269, 0.2
         unknown, drawn = "horns", semi_regular_rotary_platform(*shape, 0.02, 0.11)
         value = np.full(6, 0.0205)
-        poses = drawn.home_pose @ se3.exp(rng.uniform(-1.0, 1.0, (14, 6)) * np.repeat((0.08, 0.004), 3))
+        poses = drawn.home_pose @ se3.exp(rng.uniform(-1.0, 1.0, (9, 6)) * np.repeat((0.08, 0.004), 3))
         read = semi_regular_rotary_platform(*shape, 0.0205, 0.11).motor_positions(poses)
     seen = {"poses": poses} if kind == "6-UPS" else {"positions": poses[:, :3, 3]}
     found = calibrate_mechanism(kind, read, dimensions={"geometry": drawn}, unknown=[unknown], fit_zeros=False, **seen)

@@ -9,12 +9,7 @@ from support import arms
 from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
 
 from lie_dynamics_ros.lie_dynamics import InputError, Model, SpatialInertia
-from lie_dynamics_ros.lie_dynamics.identification import (
-    RecordingError,
-    gains_from_payload,
-    identify_payload,
-    identify_robot,
-)
+from lie_dynamics_ros.lie_dynamics.identification import RecordingError, gains_from_payload, identify_payload
 
 
 def case(name, seed, seconds, mass, same=True, base=0.1):
@@ -43,8 +38,8 @@ def estimate(name, seed, seconds, mass, same=True, base=0.1):
 
 @pytest.mark.parametrize(("name", "mass", "same"), [("panda_arm", 1.5, True), ("ur5", 3.0, False)])
 def test_mass_and_centre_of_mass(name, mass, same):
-    *given, mass, com = case(name, 4, 9.0, mass, same)
-    found = estimate(name, 4, 9.0, mass, same)
+    *given, mass, com = case(name, 4, 6.0, mass, same)
+    found = estimate(name, 4, 6.0, mass, same)
     assert found.inertia.mass == pytest.approx(mass, rel=0.01)
     assert np.linalg.norm(found.inertia.com - com) < 3e-3
     found.inertia.check()
@@ -58,7 +53,7 @@ def test_mass_and_centre_of_mass(name, mass, same):
 
 def test_what_the_motion_does_not_tell_of_the_inertia_is_said():
     """Ten times as slow, weight is told, inertia is not."""
-    quick, slow = estimate("panda_arm", 4, 9.0, 1.5, True), estimate("panda_arm", 4, 5.0, 1.5, True, 0.01)
+    quick, slow = estimate("panda_arm", 4, 6.0, 1.5, True), estimate("panda_arm", 4, 5.0, 1.5, True, 0.01)
     assert quick.told.min() > 0.9
     assert (slow.told < quick.told).all() and slow.told.min() < 0.6
     assert slow.inertia.mass == pytest.approx(1.5, abs=4.0 * slow.mass_deviation)
@@ -69,7 +64,7 @@ def test_confidence_regions_hold_what_they_say():
     """Of mass and centre of mass, 40 times: squares of normalised errors are those of chi-square, or less."""
     found = []
     for seed in range(40):
-        *given, mass, com = case("panda_arm", 100 + seed, 9.0, 1.5)
+        *given, mass, com = case("panda_arm", 100 + seed, 6.0, 1.5)
         estimated = identify_payload(*given)
         error = estimated.inertia.com - com
         found.append([(estimated.inertia.mass - mass) ** 2 / estimated.mass_deviation**2,
@@ -77,8 +72,8 @@ def test_confidence_regions_hold_what_they_say():
     assert (np.mean(found, axis=0) < 1.5).all()
 
 
-def test_refused():
-    wrong, without, loaded, frame, _, _ = case("ur5", 4, 9.0, 3.0, False)
+def test_refused(recordings):
+    wrong, without, loaded, frame = recordings
     for changed, said in (
         ({"frame": "nobody"}, "nobody"),
         ({"loaded": loaded[:2]}, "loaded"),
@@ -110,8 +105,6 @@ def test_what_identify_robot_refuses_is_refused_in_either_recording(recordings, 
     runs = {"without": without, "loaded": loaded}
     time, q, effort = runs[which]
     runs[which] = (time, *WRONG[said](q, effort))
-    with pytest.raises(RecordingError, match=said):
-        identify_robot(model, *runs[which])
     with pytest.raises(RecordingError, match=f"^{which}: .*{said}"):
         identify_payload(model, **runs, frame=frame)
 
@@ -148,7 +141,7 @@ def ball(mass, com):
 @pytest.mark.parametrize(
     ("name", "mass", "seed", "same", "seconds"),
     [
-        ("ur5", 3.0, 4, False, 9.0),
+        ("ur5", 3.0, 4, False, 6.0),
         pytest.param("panda_arm", 3.0, 4, True, 20.0, marks=pytest.mark.slow),
         pytest.param("panda_arm", 3.0, 5, False, 20.0, marks=pytest.mark.slow),
         pytest.param("ur5", 5.0, 6, True, 20.0, marks=pytest.mark.slow),

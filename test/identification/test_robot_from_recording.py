@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support import arms
+from support.grids import every_run
 from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
 
 from lie_dynamics_ros.lie_dynamics import JointFriction, Model
@@ -11,7 +12,7 @@ from lie_dynamics_ros.lie_dynamics.identification import identify_robot
 DELAYS = {"panda_arm": 3e-3, "ur5": 5e-3, "xarm7": 1e-3}
 
 
-@pytest.fixture(scope="module", params=["panda_arm", "ur5", pytest.param("xarm7", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=every_run(["panda_arm"], DELAYS))
 def case(request):
     """An arm, what is in its drives, a recording, another one, the wrong model, and what was identified."""
     arm, rng = arms.load(request.param), np.random.default_rng(1)
