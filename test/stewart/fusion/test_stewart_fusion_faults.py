@@ -34,7 +34,7 @@ def trial(seed, kind=None, n=110, start=None):
     return when, others, told.worst, back
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [4, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_failing_leg_is_named_within_five_samples(count):
     """No trial withholds a pose: `follow` asks each for one that is not lost."""
     found = [trial(seed) for seed in range(count)]
@@ -48,7 +48,7 @@ def test_a_failing_leg_is_named_within_five_samples(count):
 
 def test_a_drift_as_fast_as_derived_is_named_in_five_samples():
     """With 6 + 2.33 deviations of evidence in (1 + ... + 5) / sqrt(5) r / s, r = 1.24 s; s is told by the filter."""
-    for seed in range(8):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         record = recording(rng, PLATFORM, 70)
         fusion = fusion_for(record)
@@ -85,7 +85,7 @@ def test_two_legs_fail_at_once():
 
 
 def test_five_legs_and_an_imu_hold_for_a_second():
-    record = recording(np.random.default_rng(9), PLATFORM, 1200)
+    record = recording(np.random.default_rng(9), PLATFORM, 1140)
     record.lengths[100:1100, 3] = np.nan
     told = follow(fusion_for(record), record)
     assert told.named == [(100, "leg 4")] and [name for _, name in told.returned] == ["leg 4"] and told.worst < 5.0
@@ -101,7 +101,7 @@ def test_five_legs_without_imu_are_honest_and_then_lost():
 
 
 def test_a_leg_that_stays_wrong_is_not_taken_in_when_the_rest_becomes_vague():
-    record = recording(np.random.default_rng(11), PLATFORM, 1000)
+    record = recording(np.random.default_rng(11), PLATFORM, 500)
     record.lengths[100:, 5] += 3e-4
     told = follow(fusion_for(record), record)
     assert told.named == [(100, "leg 6")] and not told.returned and told.worst < 5.0
@@ -178,7 +178,7 @@ ERRORS = {
 
 
 def moderate(late):
-    return recording(np.random.default_rng(18), PLATFORM, 500, size=2.0, late=late)
+    return recording(np.random.default_rng(18), PLATFORM, 400, size=2.0, late=late)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,13 @@ def off_by_legs_alone():
     return np.sqrt(np.mean(np.sum(errors(record.poses, found)[:, 3:] ** 2, axis=1)))
 
 
-@pytest.mark.parametrize(("kind", "late"), [*((kind, 0.0) for kind in ERRORS), ("alignment", 4e-3)])
+LATE = ("alignment", 4e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "late"),
+    every_run([("gyroscope", 0.0), ("accelerometer", 0.0), LATE], [*((kind, 0.0) for kind in ERRORS), LATE]),
+)
 def test_an_ordinary_imu_costs_no_healthy_leg(kind, late, off_by_legs_alone):
     """Turned by 1.5 degrees, 2 % off, or late: no worse than the legs alone, and the covariance tells it."""
     record = moderate(late)
@@ -204,7 +210,7 @@ def test_an_ordinary_imu_costs_no_healthy_leg(kind, late, off_by_legs_alone):
     assert 1 / 1.5 < np.sqrt(np.mean(deviations(record.poses, found)[:, 3:] ** 2)) < 1.5
 
 
-@pytest.mark.parametrize("peak", [6.0, 30.0])
+@pytest.mark.parametrize("peak", [pytest.param(6.0, marks=pytest.mark.slow), 30.0])
 def test_what_a_knock_leaves_out_comes_back(peak):
     """Forth, back for twice as long, forth again, within 20 ms: what disagrees meanwhile is in use a second later."""
     rng, fine, step = np.random.default_rng(19), 1e-4, 20
@@ -240,12 +246,12 @@ def knocked(seed, n=350, start=200, pulse=5):
     return record
 
 
-USUAL = [(True, (1, 7, 12)), (False, (0, 7))]
+USUAL = [(True, (1, 12)), (False, (7,))]
 
 
 @pytest.mark.parametrize(
     ("inertial", "seeds"),
-    every_run(USUAL, [*USUAL, (True, (5, 11, 17)), (False, (1, 13))]),
+    every_run(USUAL, [*USUAL, (True, (5, 7, 11, 17)), (False, (0, 1, 13))]),
 )
 def test_no_knock_leaves_anything_out_for_long(inertial, seeds):
     """Up to five healthy sensors are left out while it lasts, and all are in use again within 0.1 s."""

@@ -60,7 +60,7 @@ def test_the_covariance_is_honest_while_delays_scales_and_alignment_are_unknown(
     for seed in range(2):
         rng = np.random.default_rng(50 + seed)
         delays = np.full(6, late) if seed % 2 else np.where(np.arange(6) == 2, late, 0.0)
-        record = recording(rng, PLATFORM, 1600, delays=delays)
+        record = recording(rng, PLATFORM, 1000, delays=delays)
         fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), leg_delay_deviations=late)
         samples = zip(record.lengths[::4], record.gyroscope[::4], record.accelerometer[::4], strict=True)
         found = [fusion.update(*sample, dt=4 * DT) for sample in samples]
