@@ -74,8 +74,7 @@ def test_every_public_function_is_here():
 
 @pytest.mark.parametrize(
     ("robot", "every"),
-    [(robot, 1 if robot == "user's" else 3) for robot in ROBOTS]
-    + [pytest.param(robot, 1, marks=pytest.mark.slow) for robot in ROBOTS if robot != "user's"],
+    [pytest.param(robot, every, marks=pytest.mark.slow if every == 1 else ()) for every in (3, 1) for robot in ROBOTS],
 )
 def test_all_functions_in_all_worlds(robot, every, rng):
     """All worlds, or every third, from another one on for each robot, so that each world has one of them."""

@@ -1,8 +1,11 @@
 """Inverse, forward and hybrid dynamics and kinematics of real robots, against Pinocchio."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from support.compare import in_forces, relative
+from support.grids import every_run
 from support.pin_oracle import robot
 from support.robots import PANDA, PR2, TALOS, UR5, urdf_files
 
@@ -86,12 +89,12 @@ def test_forward_kinematics(name, rng):
     assert relative(forward_kinematics(model, q[3]), expected[3]) < 1e-13
 
 
-#: Each on a base that is fixed or floats, in turn; both in long studies.
-EVERY_ROBOT = [
-    pytest.param(name, floating, marks=() if (k + floating) % 2 else pytest.mark.slow)
-    for k, name in enumerate(n for n in urdf_files() if n not in UNREADABLE)
-    for floating in (False, True)
-]
+NAMES = [name for name in urdf_files() if name not in UNREADABLE]
+#: Every third on a base that is fixed or floats, in turn, those without mass among them; all in long studies.
+EVERY_ROBOT = every_run(
+    [(name, k % 2 == 0) for k, name in enumerate(NAMES) if k % 3 == 2 or name in MASSLESS],
+    product(NAMES, (False, True)),
+)
 
 
 @pytest.mark.parametrize(("name", "floating"), EVERY_ROBOT)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from lie_samples import directions, distance
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics.lie import _coefficients, quaternion, se3, so3
 
@@ -106,7 +107,7 @@ def test_so3_exp_log_and_jacobians(angle):
 
 
 @pytest.mark.parametrize(
-    "angle", TINY[:12:2] + MIDDLE + NEAR_PI[::3] + [pytest.param(x, marks=pytest.mark.slow) for x in TINY[1:12:2]]
+    "angle", every_run(TINY[:12:3] + MIDDLE[::3] + NEAR_PI[::4], TINY[:12] + MIDDLE + NEAR_PI[::3])
 )
 def test_se3_exp_log_and_jacobians(angle):
     rng = np.random.default_rng(int(angle * 1e6) % 1000)

@@ -9,7 +9,7 @@ from support.grids import every_run
 from lie_dynamics_ros.lie_dynamics import Model
 
 BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
-SMALL, FACTOR = 80, 8
+SMALL, FACTOR = 50, 8
 
 
 def robot(count, parent, inside, kind="revolute"):

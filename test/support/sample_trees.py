@@ -75,6 +75,10 @@ def _adjoint_inverse(T):
     return out
 
 
+PERMUTATIONS = np.array([[[(i - j) * (j - k) * (k - i) / 2 for k in range(3)] for j in range(3)] for i in range(3)])
+"""By which vectors are multiplied crosswise."""
+
+
 def custom_of_screws(twists):
     """A user-defined joint whose functions multiply exponentials; of each q they are computed once."""
     twists = np.atleast_2d(twists)
@@ -94,7 +98,7 @@ def custom_of_screws(twists):
             T = screw(x, qi) @ T
         S = np.array(found[::-1]).T
         w, v = S[:3], S[3:]
-        cross = lambda a, b: np.cross(a[:, :, None], b[:, None, :], axis=0)  # noqa: E731
+        cross = lambda a, b: np.einsum("abc,bi,ck->aik", PERMUTATIONS, a, b)  # noqa: E731
         bracket = np.concatenate([cross(w, w), cross(w, v) + cross(v, w)])  # [.., i, k]
         return S, bracket * np.triu(np.ones((len(twists),) * 2), 1)
 
