@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.preloaded import run_program
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's picture, is not installed")
@@ -68,27 +69,22 @@ def test_the_exit_code_is_the_same_wherever_a_signal_strikes(tmp_path, how, wher
 # The whole demo.
 
 
-def run(*arguments, cwd, program=("-m", "lie_dynamics_ros.demo"), env=None):
-    command = [sys.executable, *program, "--seconds", "2", *arguments]
+def run(*arguments, cwd):
+    command = [sys.executable, "-m", "lie_dynamics_ros.demo", "--seconds", "2", *arguments]
     return subprocess.Popen(
-        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
-
-
-def command_lines():
-    """Those of all processes, by process id: lists of bytes."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                found[int(entry.name)] = (entry / "cmdline").read_bytes().split(b"\0")
-    return found
 
 
 def children_of(pid):
     """Process ids of the demo's nodes; they name their parent on the command line."""
-    told = {b"lie_dynamics_ros.demo.processes", str(pid).encode()}
-    return [child for child, arguments in command_lines().items() if told <= {*arguments}]
+    told, found = {b"lie_dynamics_ros.demo.processes", str(pid).encode()}, []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if told <= {*(entry / "cmdline").read_bytes().split(b"\0")}:
+                    found.append(int(entry.name))
+    return found
 
 
 def wait_for(condition, what):
@@ -101,25 +97,34 @@ def wait_for(condition, what):
 def passes_and_draws(demo, folder, pictures):
     """Let the whole demo run to its end; return what it says."""
     output, _ = demo.communicate(timeout=DEADLINE)
-    assert demo.returncode == 0, output
-    assert "demo passed" in output
-    drawn = {path.name: path.read_bytes() for path in (folder / "demo_output").iterdir()}
-    assert sorted(drawn) == pictures
-    assert all(picture.startswith(b"\x89PNG") for picture in drawn.values())
+    check_passed(demo.returncode, output, folder, pictures)
     assert not children_of(demo.pid)
     return output
 
 
+def check_passed(code, output, folder, pictures):
+    assert code == 0, output
+    assert "demo passed" in output
+    drawn = {path.name: path.read_bytes() for path in (folder / "demo_output").iterdir()}
+    assert sorted(drawn) == pictures
+    assert all(picture.startswith(b"\x89PNG") for picture in drawn.values())
+
+
 WITH_COPIES = """
 import os, subprocess, sys, time
+folder, tests = sys.argv[1:]
+sys.path.insert(0, tests)
+os.chdir(folder)
 from support import preloaded
-preloaded.preload()
 from lie_dynamics_ros.demo import processes
 from lie_dynamics_ros.demo.__main__ import main
 
 class Copy:
+    made = []
+
     def __init__(self, command, stdin, stdout, stderr, start_new_session):
         assert command[1] == "-m" and start_new_session
+        self.made.append(self)
         self.returncode, self.pid = None, os.fork()
         if not self.pid:
             preloaded.leave(preloaded.copy(command[2], command[3:], stdout.name, stdout.name, dict(os.environ)))
@@ -141,21 +146,20 @@ class Copy:
         os.kill(self.pid, which)
 
 processes.subprocess.Popen = Copy
-sys.exit(main(sys.argv[1:]))
+code = main(["--seconds", "1"])
+assert len(Copy.made) == 4 and not [one for one in Copy.made if one.returncode is None]
+sys.exit(code)
 """
 
 
 def test_passes_and_draws(tmp_path):
-    """As it comes, but too short for control to be shown, and its nodes are copies of a process that has imported them.
+    """As it comes, but too short for control to be shown; it and its nodes are copies of one that has imported them.
 
     Both are as users have them in the studies below; nodes that are programs of their own also where one dies.
     """
-    folders = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "OPENBLAS_NUM_THREADS": "1"}
-    demo = run(cwd=tmp_path, program=("-c", WITH_COPIES), env=environment)
-    output = passes_and_draws(demo, tmp_path, ["stewart.png", "torques.png"])
-    assert "control is not shown: it takes 12 s" in output
-    assert not [line for line in command_lines().values() if WITH_COPIES.encode() in line]
+    done = run_program(WITH_COPIES, str(tmp_path), str(Path(__file__).parents[1]), timeout=DEADLINE)
+    check_passed(done.returncode, done.stdout + done.stderr, tmp_path, ["stewart.png", "torques.png"])
+    assert "control is not shown: it takes 12 s" in done.stdout
 
 
 @pytest.mark.slow

@@ -52,11 +52,8 @@ def check(play):
     return exact
 
 
-EVERY_RUN = "kinova_description/robots/kinova.urdf"
-"""The one of these with joints without end."""
-
-
-@pytest.mark.parametrize("robot", [pytest.param(x, marks=() if x == EVERY_RUN else pytest.mark.slow) for x in ARMS])
+@pytest.mark.slow
+@pytest.mark.parametrize("robot", ARMS)
 def test_arms_are_played_as_short_and_with_a_payload(robot):
     play = Play(load(robot), SHORTEST)
     assert ARMS[robot] <= play.payload.mass <= 1.5

@@ -75,8 +75,7 @@ def test_adaptive_mode_finds_a_payload(bench):
     payload = {"payload_frame": "panda_link7", "payload_mass": 1.5, "payload_center_of_mass": [0.0, 0.0, 0.1]}
     loop = Loop(bench, simulated=payload, mode="adaptive", adapted_bodies=["panda_link7"], error_limit=2.0)
     inertias = bench.listen(InertiaStamped, f"{loop.control}/estimated_inertia")
-    for sign in (1.0, -1.0):
-        loop.send(ARM_JOINTS, [1.0], [MIDDLE + sign * 0.3], [np.zeros(7)], [np.zeros(7)])
+    loop.send(ARM_JOINTS, [1.0], [MIDDLE + 0.3], [np.zeros(7)], [np.zeros(7)])
     own = 0.735522
     bench.wait(lambda: inertias and abs(inertias[-1].inertia.m - own - 1.5) < 0.3, "the mass of the payload")
     assert {inertia.header.frame_id for inertia in inertias} == {"panda_link7"}

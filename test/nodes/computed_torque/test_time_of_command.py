@@ -31,7 +31,9 @@ def swing_errors(delay, **parameters):
     return np.array([answer.error for answer in loop.run(1.9)[250:]])
 
 
-@pytest.mark.parametrize("mode", ["computed_torque", "passivity_based", "adaptive"])
+@pytest.mark.parametrize(
+    "mode", ["computed_torque", "passivity_based", pytest.param("adaptive", marks=pytest.mark.slow)]
+)
 def test_what_is_desired_is_commanded_for_the_time_at_which_efforts_act(mode):
     """For the middle of what the delay may be: from errors with a known delay, those without delay and with one differ
     by opposite amounts.

@@ -121,7 +121,7 @@ def test_a_payload_is_identified_beside_the_states_and_taken_up(bench):
     efforts = bench.listen(JointState, f"{node}/external_efforts")
     bench.wait_state(node, "active")
     model, frame, mass, com = Model.from_urdf(ARM), "panda_link7", 2.0, [0.02, 0.01, 0.1]
-    t = np.arange(0.0, 3.0, 0.01)[:, None]
+    t = np.arange(0.0, 3.0, 0.015)[:, None]
     rate, phase = 2.0 * np.pi * np.array([0.2, 0.3, 0.25, 0.4, 0.5, 0.6, 0.7]), np.arange(7.0)
     q = Q + 0.4 * np.sin(rate * t + phase)
     qd, qdd = 0.4 * rate * np.cos(rate * t + phase), -0.4 * rate**2 * np.sin(rate * t + phase)
@@ -132,7 +132,7 @@ def test_a_payload_is_identified_beside_the_states_and_taken_up(bench):
         tau = inverse_dynamics(robot, q, qd, qdd) + 0.01 * rng.normal(size=q.shape)
         assert switch(bench, node, f"record_{which}", True).success
         for k in range(len(q)):
-            stamp += 10**7
+            stamp += 15 * 10**6
             message = bench.make_state(ARM_JOINTS, q[k], qd[k], stamp)
             message.effort = tau[k].tolist()
             bench.states.publish(message)

@@ -121,7 +121,7 @@ def test_the_loop_of_command_actuators_and_pose(platform, delay, backlash):
     assert core.begin(legs.lengths, legs.rates)
     core.take(core.ask(PathTarget(GOAL[None], (False,)), 0.02).make())
     worst = 0.0
-    for k in range(1000):
+    for k in range(600):
         points = core.step(STEP)
         legs.command(points.lengths, points.rates)
         legs.advance(STEP)

@@ -260,7 +260,7 @@ def test_answers_before_there_is_anything_to_answer_from(bench):
     assert response.success and len(response.poses) == 4
 
 
-@pytest.mark.parametrize("executor", ["events", "single_threaded"])
+@pytest.mark.parametrize("executor", ["events", pytest.param("single_threaded", marks=pytest.mark.slow)])
 def test_poses_go_on_while_calls_are_served(bench, executor):
     node = bench.start("stewart_pose", executor=executor, max_batch=5000)
     poses = bench.listen(PoseWithCovarianceStamped, f"{node}/pose")
