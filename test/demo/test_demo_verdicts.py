@@ -7,6 +7,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's picture, is not installed")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from support.grids import every_run
 
 from lie_dynamics_ros.demo import stewart
 from lie_dynamics_ros.demo.arm import Account, ArmRecorder, ArmShowcase, judge
@@ -189,8 +190,10 @@ class Terminal:
         pass
 
 
-@pytest.mark.parametrize("tty", [True, False])
-@pytest.mark.parametrize("lines", [60, 24, 8, 2])
+SCREENS = [(lines, tty) for lines in (60, 24, 8, 2) for tty in (True, False)]
+
+
+@pytest.mark.parametrize(("lines", "tty"), every_run([(60, True), (24, False), (8, True), (2, True)], SCREENS))
 def test_shows_torques_and_poses_within_the_terminal(model, recording, poses, tty, lines, monkeypatch):
     monkeypatch.setenv("LINES", str(lines))
     monkeypatch.setenv("COLUMNS", "200")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from node_robots import ARM, ARM_JOINTS, assert_close, oracle
 from sensor_msgs.msg import JointState
+from support.grids import every_run
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 RNG = np.random.default_rng(5)
@@ -73,7 +74,7 @@ def test_efforts_of_joints_that_are_told_and_of_those_that_answer_are_those_of_d
     assert_close(effort.effort, tau)
 
 
-@pytest.mark.parametrize("module", ROBOTS)
+@pytest.mark.parametrize("module", every_run(("simulated_robot", "computed_torque"), ROBOTS))
 def test_a_file_that_does_not_fit_keeps_the_node_from_starting_until_it_is_put_right(bench, module):
     bad = "joints: {panda_joint9: {friction: 1}}"
     node = bench.start(module, robot_description=ARM, friction_file=bad)

@@ -175,8 +175,8 @@ def test_stops_when_time_runs_backwards_and_resumes_when_it_runs_forwards(case, 
     case.check(answer)
 
 
-SIMULATED_TIME = ("computed_torque", "contact", "stewart_pose")
-"""Nodes of every run: joints of an arm, answers in windows, legs; the clock is that of all nodes."""
+SIMULATED_TIME = ("contact", "stewart_pose")
+"""Nodes of every run: answers in windows of joints' states, legs; the clock is that of all nodes."""
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import fsolve
 from support import arms, cores
 from support.control.control_loop import Encoders
+from support.grids import every_run
 
 import lie_dynamics_ros
 from lie_dynamics_ros import Controller
@@ -299,8 +300,10 @@ def test_rotors_are_in_the_mass_matrix_that_mujoco_has(rotors):
     np.testing.assert_allclose(mass_matrix(kept, POSE) - mass_matrix(arm.model, POSE), 0.3 * np.eye(7), atol=1e-12)
 
 
-@pytest.mark.parametrize("stops", [False, True])
-@pytest.mark.parametrize("mode", CONTROL_MODES)
+DAYS = [(mode, stops) for mode in CONTROL_MODES for stops in (False, True)]
+
+
+@pytest.mark.parametrize(("mode", "stops"), every_run(DAYS[::4] + DAYS[3::4], DAYS))
 def test_states_that_come_after_days_are_answered_where_none_is_too_late(mode, stops, rng):
     controller, time = Controller(arms.load("panda_arm").model, mode=mode, state_timeout=0.0), 0.0
     limit = arms.load("panda_arm").model.limits.effort

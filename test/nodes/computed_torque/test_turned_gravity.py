@@ -6,6 +6,7 @@ from core_loop import MIDDLE, ZERO, Loop
 from scipy.spatial.transform import Rotation
 from support import arms
 from support.cores import MODES, make_core
+from support.grids import every_run
 
 from lie_dynamics_ros.core.robot_state import RobotState
 from lie_dynamics_ros.lie_dynamics import gravity_force
@@ -46,7 +47,7 @@ def test_efforts_follow_gravity_and_pass_over_smoothly_where_it_jumps(mode):
     np.testing.assert_allclose(efforts[-1], held(tilted(-0.5)), atol=1e-9)
 
 
-@pytest.mark.parametrize("stopping", [False, True])
+@pytest.mark.parametrize("stopping", every_run((True,), (False, True)))
 def test_gravity_that_jumps_with_every_state_does_not_hold_up_control(stopping, rng):
     """An IMU that shakes, as often as states come: the arm follows, or comes to rest, and steps no torque."""
     loop = Loop(qd=0.5 * rng.uniform(-1.0, 1.0, 7) if stopping else ZERO)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.arms import load, physics
 from support.compare import relative
+from support.grids import every_run
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
@@ -65,7 +66,7 @@ def test_noise_of_a_robot_that_moves_is_not_taken_and_the_reason_is_told():
     assert core.noise is None and resting(core, rng, 1, 1100) == [None]
 
 
-@pytest.mark.parametrize("bits", [12, 14, 18])
+@pytest.mark.parametrize("bits", every_run((12, 18), (12, 14, 18)))
 def test_steps_of_positions_that_do_not_show_at_rest_do_not_ring_in_motion(bits):
     """Brakes on while noise is measured, then all joints move; velocities are found in positions, 2^bits a turn."""
     core, filter_, judge = core_of(noise_time=0.5), VelocityFilter(7, 0.005), physics("panda_arm")

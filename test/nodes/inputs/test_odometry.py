@@ -8,6 +8,7 @@ from geometry_msgs.msg import AccelStamped, WrenchStamped
 from node_robots import assert_close
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
+from support.grids import every_run
 from support.two_arms import CARRIERS, LEANING, LEFT, RIGHT, Whole
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -85,7 +86,7 @@ def numbers(message):
     return np.array([first.x, first.y, first.z, second.x, second.y, second.z])
 
 
-@pytest.mark.parametrize("module", STILL)
+@pytest.mark.parametrize("module", every_run(("inverse_dynamics",), STILL))
 def test_efforts_are_those_of_a_base_that_moves_as_odometry_tells(bench, module):
     rider = Rider(bench, module)
     efforts, wrench = expected()
@@ -170,7 +171,7 @@ def test_what_odometry_must_be(bench):
     bench.node.destroy_publisher(second)
 
 
-@pytest.mark.parametrize("module", STILL)
+@pytest.mark.parametrize("module", every_run(("hybrid_dynamics",), STILL))
 def test_joints_that_carry_an_arm_move_as_states_and_accelerations_tell(bench, module):
     """Names and efforts are those of the arm alone; `test_moving_base` has the cores on all bases."""
     node = bench.start(

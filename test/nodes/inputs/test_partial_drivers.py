@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from node_harness import Bench
 from node_robots import ARM, ARM_JOINTS, oracle
+from support.grids import every_run
 
 messages = pytest.importorskip("lie_dynamics_interfaces.msg", reason="lie_dynamics_interfaces is not installed")
 pin = pytest.importorskip("pinocchio", reason="the oracle, pin, is not installed")
@@ -41,7 +42,7 @@ def some(bench, joints, stamp):
     return bench.make_state([ARM_JOINTS[k] for k in joints], Q[list(joints)], QD[list(joints)], stamp)
 
 
-@pytest.mark.parametrize("module", NODES)
+@pytest.mark.parametrize("module", every_run(("inverse_dynamics",), NODES))
 def test_joints_that_no_state_names_are_locked(bench, module):
     """Against Pinocchio's reduced model; outputs have no number for locked joints."""
     _, answers = start(
@@ -57,7 +58,7 @@ def test_joints_that_no_state_names_are_locked(bench, module):
         np.testing.assert_allclose(answer.effort, expected, atol=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("module", NODES)
+@pytest.mark.parametrize("module", every_run(("computed_torque",), NODES))
 def test_two_drivers_that_know_some_joints_each_are_one_robot(bench, second, module):
     node, answers = start(bench, module, joint_state_topics=["more_states"], joint_age_limit=3600.0)
     bench.wait(lambda: second.states.get_subscription_count() == 1, "the second topic to be heard")

@@ -74,8 +74,8 @@ def test_answers_each_state_of_a_driver_beside_one_whose_clock_is_ahead(bench, i
     bench.send_until(send, lambda: bench.reported(node, named), "an error that names both")
 
 
-PASSED_OVER = ("computed_torque", "contact", "stewart_pose")
-"""Nodes of every run: joints of an arm, answers in windows, legs; the stream that passes over is the same in all."""
+PASSED_OVER = ("computed_torque", "stewart_pose")
+"""Nodes of every run: joints of an arm, legs; the stream that passes over is the same in all."""
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from node_harness import SharedNode
 from node_robots import ARM, ARM_JOINTS, NO_JOINTS, UNPHYSICAL, oracle
 from sensor_msgs.msg import JointState
+from support.grids import every_run
 
 from lie_dynamics_ros.nodes.inverse_dynamics.node import SETTINGS
 
@@ -20,8 +21,10 @@ def assert_arm_torques(answer):
     np.testing.assert_allclose(answer.effort, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("executor", ["events", "single_threaded"])
+ENDS = [(how, executor) for how in (signal.SIGINT, signal.SIGTERM) for executor in ("events", "single_threaded")]
+
+
+@pytest.mark.parametrize(("how", "executor"), every_run(ENDS[1:3], ENDS))
 def test_ends_cleanly_on_signals(bench, how, executor):
     node = bench.start("inverse_dynamics", robot_description=ARM, executor=executor)
     answers = bench.listen(JointState, f"{node}/joint_efforts")

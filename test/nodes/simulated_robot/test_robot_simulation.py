@@ -9,6 +9,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
+from support.grids import every_run
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from lie_dynamics_ros.core.commands import ACCELERATION, EFFORT, HOLD, POSITION
@@ -238,8 +239,10 @@ def test_the_node_obeys_efforts_and_brakes_without_them(bench):
     assert status.level == b"\x00" or "slower" in status.message
 
 
-@pytest.mark.parametrize("mode", ["dynamics", "motion"])
-@pytest.mark.parametrize("use_sim_time", [False, True])
+CLOCKS = [(mode, use_sim_time) for mode in ("dynamics", "motion") for use_sim_time in (False, True)]
+
+
+@pytest.mark.parametrize(("mode", "use_sim_time"), every_run(CLOCKS[1:3], CLOCKS))
 def test_the_node_publishes_the_clock_faster_than_real_time(bench, mode, use_sim_time):
     bench.start(
         "simulated_robot", mode=mode, robot_description=pendulum(), rate=100.0, publish_clock=True,

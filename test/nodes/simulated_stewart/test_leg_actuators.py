@@ -109,7 +109,8 @@ def test_lengths_without_a_pose_are_not_taken_on():
 
 
 @pytest.mark.parametrize(
-    ("platform", "delay", "backlash"), [(PLATFORM, 0.0, 0.0), (PLATFORM, 0.02, 1e-4), (SCREWS, 0.0, 0.0)]
+    ("platform", "delay", "backlash"),
+    [pytest.param(PLATFORM, 0.0, 0.0, marks=pytest.mark.slow), (PLATFORM, 0.02, 1e-4), (SCREWS, 0.0, 0.0)],
 )
 def test_the_loop_of_command_actuators_and_pose(platform, delay, backlash):
     """The core of stewart_command commands actuators, whose lengths the core of stewart_pose answers with the pose."""
