@@ -104,7 +104,7 @@ SAMPLES = {"four-bar": 2000, "five-bar": 2400, "delta": 800, "stewart": 800, "3-
 IN_TURN = [(name, 1e-6 * (k % 2)) for k, name in enumerate(SAMPLES)]
 
 
-@pytest.mark.parametrize(("name", "sensor_error"), every_run(IN_TURN, product(SAMPLES, (0.0, 1e-6))))
+@pytest.mark.parametrize(("name", "sensor_error"), every_run(IN_TURN[:3], product(SAMPLES, (0.0, 1e-6))))
 def test_adversarial_motions(name, sensor_error):
     samples = SAMPLES[name]
     counts = attack(name, samples, 7, sensor_error, machines=16)

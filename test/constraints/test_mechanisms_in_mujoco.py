@@ -19,7 +19,7 @@ from lie_dynamics_ros.lie_dynamics import (
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
 from lie_dynamics_ros.lie_dynamics.lie import se3
 
-QUICK = ("delta", "3-RPS", "four-bar arm")
+QUICK = ("delta", "four-bar arm")
 STEP, EACH, DURATION, RAMP = 2e-4, 5, 0.24, 0.2
 DAMPING, STIFFNESS = 100.0, 2500.0  # of errors: 50 rad/s
 

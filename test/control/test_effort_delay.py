@@ -37,7 +37,7 @@ def test_jumps_of_the_acceleration_tell_the_delay(delay):
     assert found.between(0.0, 2.0) == 1.0  # more than a period: not told
 
 
-@pytest.mark.parametrize("delay", [0.0, 1.0])
+@pytest.mark.parametrize("delay", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 @pytest.mark.parametrize(
     "wrong",
     [

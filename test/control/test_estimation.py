@@ -73,6 +73,7 @@ def payload_problem():
     return panda().with_payload("panda_link7", 1.5, [0.02, 0.01, 0.12], np.diag([0.004, 0.005, 0.003]))
 
 
+@pytest.mark.slow
 def test_adaptive_control_finds_the_mass_of_a_payload():
     """10 s of a motion that moves every joint: the payload's mass within 2 %, the last link's with it."""
     model, true = panda(), payload_problem()

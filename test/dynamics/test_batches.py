@@ -111,7 +111,7 @@ def test_python_threads_share_a_model(call, rng):
 
     def work(t):
         start.wait()
-        for _ in range(20):
+        for _ in range(8):
             for k in range(30):
                 if not (call(model, *(a[t, k] for a in arrays)) == expected[t][k]).all():
                     wrong.append((t, k))

@@ -277,7 +277,7 @@ def test_linearized_steps_of_a_sliding_body(state):
 
 @pytest.mark.parametrize(
     ("method", "seconds"),
-    [("rkmk4", 0.25), *(pytest.param(method, 1.0, marks=pytest.mark.slow) for method in ("semi_implicit", "rkmk4"))],
+    [("rkmk4", 0.06), *(pytest.param(method, 1.0, marks=pytest.mark.slow) for method in ("semi_implicit", "rkmk4"))],
 )
 def test_a_spinning_body_without_forces_goes_straight(method, seconds):
     builder = ModelBuilder()

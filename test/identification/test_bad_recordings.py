@@ -91,6 +91,8 @@ OTHERS = (
     "not in N m and N .*drive_gains",
     "both efforts hold that of both",
     "efforts of joints 'turn' and 'lift' are swapped",
+    "efforts of joints 'lift' and 'bend' are swapped",
+    "also with other signs",
 )
 """Reasons of the same kind as others, which are in every run."""
 

@@ -1,4 +1,7 @@
-"""Regions of 95 % hold the truth in 95 % of recordings with noise that lasts."""
+"""Regions of 95 % hold the truth in 95 % of recordings with noise that lasts.
+
+In every run `test_drives_from_recording` holds deviations against errors with such noise.
+"""
 
 import numpy as np
 import pytest
@@ -38,10 +41,11 @@ def normalised_errors(seed, seconds, lasting):
 
 
 @pytest.mark.parametrize("lasting", [0.3])
+@pytest.mark.slow
 def test_regions_hold_the_truth(lasting):
-    """Four recordings, seventy sums that partly depend on each other: within 5 %."""
-    errors = np.concatenate([normalised_errors(seed, 10.0, lasting) for seed in range(4)])
-    assert len(errors) > 70
+    """Six recordings, some hundred sums that partly depend on each other: within 5 %."""
+    errors = np.concatenate([normalised_errors(seed, 10.0, lasting) for seed in range(6)])
+    assert len(errors) > 100
     assert 0.90 < np.mean(np.abs(errors) < 1.96) < 0.995
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.grids import every_run
 
 from lie_dynamics_ros.lie_dynamics import DescriptionError, InputError, mechanism
 from lie_dynamics_ros.lie_dynamics.identification import calibrate_mechanism
@@ -74,7 +75,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", every_run(("delta", "3-RPS", "five-bar"), FAMILIES))
 def test_families(name, rng):
     """Poses, in another frame for platforms, of a machine whose inverse kinematics are closed formulas."""
     true = mechanism(name, **FAMILIES[name])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from known_robots import ARM, guess_of, recording
 from support import arms
+from support.grids import every_run
 from support.recorded_arm import Drives, exciting_motion, record, wrong_inertias
 
 from lie_dynamics_ros.lie_dynamics import InputError, Model, SpatialInertia
@@ -36,7 +37,9 @@ def estimate(name, seed, seconds, mass, same=True, base=0.1):
     return identify_payload(*case(name, seed, seconds, mass, same, base)[:4])
 
 
-@pytest.mark.parametrize(("name", "mass", "same"), [("panda_arm", 1.5, True), ("ur5", 3.0, False)])
+@pytest.mark.parametrize(
+    ("name", "mass", "same"), every_run([("panda_arm", 1.5, True)], [("panda_arm", 1.5, True), ("ur5", 3.0, False)])
+)
 def test_mass_and_centre_of_mass(name, mass, same):
     *given, mass, com = case(name, 4, 6.0, mass, same)
     found = estimate(name, 4, 6.0, mass, same)
@@ -111,7 +114,8 @@ def test_what_identify_robot_refuses_is_refused_in_either_recording(recordings, 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [(lambda q, e: (q, e[:, [0, 2, 1]]), "not identified|swapped"), (lambda q, e: (np.degrees(q), e), "degrees"),
+    [pytest.param(lambda q, e: (q, e[:, [0, 2, 1]]), "not identified|swapped", marks=pytest.mark.slow),
+     pytest.param(lambda q, e: (np.degrees(q), e), "degrees", marks=pytest.mark.slow),
      (lambda q, e: (q * [1, -1, 1], e), "wrong sign|not identified")],
     ids=("swapped", "degrees", "sign"),
 )  # fmt: skip
@@ -141,7 +145,8 @@ def ball(mass, com):
 @pytest.mark.parametrize(
     ("name", "mass", "seed", "same", "seconds"),
     [
-        ("ur5", 3.0, 4, False, 6.0),
+        # In every run by the command, with drives of a smaller arm (`test_identify_command`).
+        pytest.param("ur5", 3.0, 4, False, 6.0, marks=pytest.mark.slow),
         pytest.param("panda_arm", 3.0, 4, True, 20.0, marks=pytest.mark.slow),
         pytest.param("panda_arm", 3.0, 5, False, 20.0, marks=pytest.mark.slow),
         pytest.param("ur5", 5.0, 6, True, 20.0, marks=pytest.mark.slow),

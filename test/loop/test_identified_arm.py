@@ -1,4 +1,7 @@
-"""Computed torque with a model identified from a recording tracks nearly as well as with the true one."""
+"""Computed torque with a model identified from a recording tracks nearly as well as with the true one.
+
+In every run `test_robot_from_recording` foretells tracking errors of an identified arm from its efforts.
+"""
 
 import numpy as np
 import pytest
@@ -9,8 +12,6 @@ from support.recorded_arm import DrivenArm, Drives, exciting_motion, record, wro
 
 from lie_dynamics_ros.lie_dynamics import JointFriction, Model
 from lie_dynamics_ros.lie_dynamics.identification import identify_robot
-
-ARMS = ["panda_arm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ur5", "xarm7"))]
 
 
 def tracking(arm, drives, model, friction, seconds=2.0):
@@ -24,11 +25,12 @@ def tracking(arm, drives, model, friction, seconds=2.0):
     return np.sqrt((loop.run(seconds).error ** 2).mean())
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["panda_arm", "ur5", "xarm7"])
 def test_tracking_with_the_identified_model(name, tmp_path):
     arm, rng = arms.load(name), np.random.default_rng(1)
     drives = Drives.of(arm, rng)
-    past = record(arm, drives, exciting_motion(arm, rng, 8.0), rng)
+    past = record(arm, drives, exciting_motion(arm, rng, 12.0), rng)
     wrong = arm.model
     for body, inertia in wrong_inertias(wrong, rng).items():
         wrong = wrong.with_inertia(body, inertia)

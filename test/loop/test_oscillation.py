@@ -122,7 +122,7 @@ def test_motions_go_on_where_full_gains_would_shake_soft_gears(name, rotors, gea
     assert np.sqrt(np.mean(np.square(record.error))) < 0.02
 
 
-@pytest.mark.parametrize("mode", ["passivity_based", "adaptive"])
+@pytest.mark.parametrize("mode", [pytest.param("passivity_based", marks=pytest.mark.slow), "adaptive"])
 def test_lowered_gains_are_named_in_the_reason(mode):
     """Two periods of delay on elastic gears: gains feed an oscillation."""
     arm = arms.load("ur5")
@@ -200,7 +200,8 @@ def pd_with_gravity(arm, record):
 
 
 @pytest.mark.parametrize(
-    ("name", "mode", "share"), [("panda_arm", "passivity_based", 0.3), ("xarm7", "computed_torque", 1.0)]
+    ("name", "mode", "share"),
+    [("panda_arm", "passivity_based", 0.3), pytest.param("xarm7", "computed_torque", 1.0, marks=pytest.mark.slow)],
 )
 def test_learned_rotors_follow_closer_than_pd_with_gravity(name, mode, share):
     arm = arms.load(name)

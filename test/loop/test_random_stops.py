@@ -10,7 +10,7 @@ CASES = [
     pytest.param("tiago", 70006, marks=SLOW),  # rigid joints, drives that lag
     pytest.param("baxter", 70007, marks=SLOW),
     pytest.param("panda", 70008, marks=SLOW),
-    ("kinova", 70020),  # rotors that are told on soft gears, and a payload that is not
+    pytest.param("kinova", 70020, marks=SLOW),  # rotors that are told on soft gears, and a payload that is not
     pytest.param("ur5", 2100010, marks=SLOW),  # the same untold, in motion
     pytest.param("tiago", 2100022, marks=SLOW),
     pytest.param("tiago", 2120030, marks=SLOW),

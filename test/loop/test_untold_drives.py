@@ -41,10 +41,10 @@ def test_rotors_that_nobody_told_are_found(mode):
     ("name", "cell"),
     [
         pytest.param("tiago", "friction told 1.5 times", marks=pytest.mark.slow),  # light wrists
-        ("xarm7", "payload 30 %, taken up at rest"),  # axes that line up
+        pytest.param("xarm7", "payload 30 %, taken up at rest", marks=pytest.mark.slow),  # axes that line up
         pytest.param("kinova", "rotors 0.1 % untold", marks=pytest.mark.slow),  # slow joints, on which PD is good
         pytest.param("panda", "inertias +-20 %", marks=pytest.mark.slow),
-        # Coarse positions and rotors are in every run, each alone.
+        # Coarse positions and rotors are in every run, each alone; rotors beside PD with gravity in test_oscillation.
         pytest.param("ur5", "12 bits, positions alone, rotors 1 % untold", marks=pytest.mark.slow),
     ],
 )

@@ -164,7 +164,7 @@ def test_limit_of_position(height, least):
     limits = replace(model.limits, upper=np.array([height]))
     path = torque_optimal_motion(
         model, [0.0], [0.0], 1.0, start_velocity=[1.0], goal_velocity=[-1.0], limits=limits, weights=[0.25],
-        tolerance=1e-5, max_modes=64,
+        tolerance=1e-5, max_modes=64, guess=[[0.0], [0.0]],
     )  # fmt: skip
     assert path.cost == pytest.approx(least, rel=2e-4)
     assert path.q.max() < height + 1e-3

@@ -105,8 +105,13 @@ IN_STOPS = {
 }
 
 
-@pytest.mark.parametrize("integrator", STEPS)
-@pytest.mark.parametrize("kind", ["universal", "custom_ball"])
+@pytest.mark.parametrize(
+    ("kind", "integrator"),
+    [
+        pytest.param(kind, step, marks=pytest.mark.slow if (kind, step) == ("custom_ball", "rkmk4") else ())
+        for kind in ("universal", "custom_ball") for step in STEPS
+    ],
+)  # fmt: skip
 def test_stops_as_in_the_simulator(kind, integrator):
     """Coordinates in, before and behind their stops: differences of the simulator's own step.
 

@@ -60,7 +60,7 @@ def solved(mask, dq, dqd, M):
     return [*np.split(motion, 3, axis=1), *np.split(effort, 3, axis=1)]
 
 
-@pytest.mark.parametrize("loaded", [False, True], ids=["", "loaded"])
+@pytest.mark.parametrize("loaded", [pytest.param(False, marks=pytest.mark.slow), True], ids=["", "loaded"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_inverse_dynamics(kind, loaded, rng):
     tree = around(rng, kind)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.compare import relative
+from support.grids import every_run
 from support.motions import screw
 from support.sample_trees import around, branched, custom_of_screws, each_kind, to_model
 
@@ -303,7 +304,7 @@ def test_coupled_mimics_and_losses():
         assert relative(getattr(packed, name), getattr(found, name)) < 1e-13, name
 
 
-@pytest.mark.parametrize("kind", ["universal", "free"])
+@pytest.mark.parametrize("kind", every_run(["universal"], ["universal", "free"]))
 def test_user_defined_joints_agree_with_the_same_joints_of_the_library(kind):
     """Two turns given by functions, and as axes; in batches, contracted, with wrenches, losses and coupled mimics."""
     rng = np.random.default_rng(11)

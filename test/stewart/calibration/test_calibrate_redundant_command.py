@@ -96,6 +96,7 @@ def found_points_of(platform, sensors):
     ]
 
 
+@pytest.mark.slow
 def test_eight_legs_without_a_device(drawing, tmp_path, capsys):
     """Gains by lengths alone and one measured distance: readings good to 0.1 um give everything to some micrometres."""
     _, base, top, long, _, raw = machine(2, 40, 1e-7)

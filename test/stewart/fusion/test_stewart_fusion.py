@@ -199,7 +199,7 @@ def test_late_readings_count_for_their_time():
             assert not fused.left_out and np.abs(deviations(record.poses[k : k + 1], [fused])).max() < 5.0
 
 
-@pytest.mark.parametrize("inertial", [None, IMU])
+@pytest.mark.parametrize("inertial", [pytest.param(None, marks=pytest.mark.slow), IMU])
 def test_errors_of_old_readings_are_as_large_as_told(inertial):
     """One leg or all are 50 ms old, at 250 Hz; the jerk is that of the motion."""
     squares = []
