@@ -1,6 +1,7 @@
 """Bad input: a library error that names the argument, the joint or the body, and what was expected; never a number."""
 
 import inspect
+from itertools import product
 
 import numpy as np
 import pytest
@@ -64,15 +65,14 @@ def good(argument):
     return Q if argument in ("q", "q0", "q1") else V
 
 
-@pytest.mark.parametrize("batch", [(), (3,), (2, 9)], ids=str)
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(("name", "argument"), CASES)
-def test_not_finite(name, argument, bad, batch):
+def test_not_finite(name, argument):
     """The joint is named: the prismatic one, whose coordinate enters no sine."""
-    array = np.broadcast_to(good(argument), (*batch, good(argument).size)).copy()
-    array[..., -1].flat[-1] = bad
-    with pytest.raises(InputError, match=rf"^{argument}: finite numbers .*'joint prismatic 3'"):
-        call(name, **{argument: array})
+    for bad, batch in product((np.nan, np.inf, -np.inf), ((), (3,), (2, 9))):
+        array = np.broadcast_to(good(argument), (*batch, good(argument).size)).copy()
+        array[..., -1].flat[-1] = bad
+        with pytest.raises(InputError, match=rf"^{argument}: finite numbers .*'joint prismatic 3'"):
+            call(name, **{argument: array})
 
 
 @pytest.mark.parametrize(("name", "argument"), CASES)
@@ -97,19 +97,14 @@ def test_batches_that_do_not_fit(name, argument):
         call(name, **{argument: np.array([good(argument)] * 2), other: np.array([good(other)] * 3)})
 
 
-@pytest.mark.parametrize("batch", [(), (5,)], ids=str)
-@pytest.mark.parametrize("scale", [0.0, 0.5, 1.0 + 1e-5, -2.0, 1e200])
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("integrate", "difference")])
-def test_quaternions_of_another_length(name, scale, batch):
-    q = np.broadcast_to(Q, (*batch, Q.size)).copy()
+def test_quaternions_of_another_length(name):
     start = MODEL.joint("joint spherical 2").q_slice.start
-    q[..., start : start + 4].reshape(-1, 4)[-1] *= scale
-    if batch == ():
-        q[start : start + 4] = scale * Q[start : start + 4]
-    else:
-        q[-1, start : start + 4] = scale * Q[start : start + 4]
-    with pytest.raises(GroupError, match=r"'joint spherical 2': a unit quaternion \(x, y, z, w\)"):
-        call(name, q=q)
+    for scale, batch in product((0.0, 0.5, 1.0 + 1e-5, -2.0, 1e200), ((), (5,))):
+        q = np.broadcast_to(Q, (*batch, Q.size)).copy()
+        q.reshape(-1, Q.size)[-1, start : start + 4] *= scale
+        with pytest.raises(GroupError, match=r"'joint spherical 2': a unit quaternion \(x, y, z, w\)"):
+            call(name, q=q)
 
 
 def test_quaternions_are_accepted_within_round_off_of_a_message():

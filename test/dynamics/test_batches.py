@@ -46,16 +46,16 @@ def states(tree, rng, batch):
     return q, qd, qdd, rng.normal(size=(*batch, len(tree.moving), 6))
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 40])
-def test_each_state_as_if_alone(call, count, rng):
+def test_each_state_as_if_alone(call, rng):
     """Lanes are eight wide: sizes around that, and what is left over."""
     tree = around(rng, "planar")
     model = to_model(tree)
-    arrays = states(tree, rng, (count,))
-    batch = call(model, *arrays)
-    assert len(batch) == count
-    for k in range(count):
-        assert relative(batch[k], call(model, *(a[k] for a in arrays))) < 1e-13
+    for count in (0, 1, 2, 7, 8, 9, 40):
+        arrays = states(tree, rng, (count,))
+        batch = call(model, *arrays)
+        assert len(batch) == count
+        for k in range(count):
+            assert relative(batch[k], call(model, *(a[k] for a in arrays))) < 1e-13
 
 
 def test_every_kind_of_joint_in_lanes(call, rng):
@@ -145,18 +145,18 @@ def variants(array):
     }
 
 
-@pytest.mark.parametrize("kind", variants(np.zeros((1, 1))))
 @pytest.mark.parametrize("batch", [(), (10,)], ids=["single", "batch"])
-def test_any_array_will_do(call, kind, batch, rng):
+def test_any_array_will_do(call, batch, rng):
     tree = chain(rng, ["revolute", "prismatic", "universal"])
     model = to_model(tree)
     arrays = [np.round(8 * a) / 8 for a in states(tree, rng, batch)]  # exact in single precision
-    expected = call(model, *arrays)
+    expected, others = call(model, *arrays), [variants(a) for a in arrays]
     kept = [a.copy() for a in arrays]
-    for k in range(4):
-        changed = [variants(a)[kind] if j == k else a for j, a in enumerate(arrays)]
-        assert relative(call(model, *changed), expected) < 1e-13
-    assert relative(call(model, *(variants(a)[kind] for a in arrays)), expected) < 1e-13
+    for kind in others[0]:
+        for k in range(4):
+            changed = [others[j][kind] if j == k else a for j, a in enumerate(arrays)]
+            assert relative(call(model, *changed), expected) < 1e-13, (kind, k)
+        assert relative(call(model, *(other[kind] for other in others)), expected) < 1e-13, kind
     assert all((a == b).all() for a, b in zip(arrays, kept, strict=True))  # inputs are left alone
 
 
