@@ -133,7 +133,7 @@ def mended(rng, step=0.0, noise=0.0, rough=0.0, off=0.0, period=0.002, seconds=6
     return np.array(rows)[len(rows) // 2 :].T
 
 
-@pytest.mark.parametrize("bits", [12, 14])
+@pytest.mark.parametrize("bits", [12, pytest.param(14, marks=pytest.mark.slow)])
 def test_measured_velocities_lead_to_positions_within_the_steps_of_these(bits, rng):
     step = 2.0 * np.pi / 2**bits
     coarse, fine, _, rates = mended(rng, step)
@@ -157,13 +157,13 @@ def slow_part(values, rate=10.0, period=0.002):
     return np.std(rows)
 
 
-@pytest.mark.parametrize("period", [0.0005, 0.002, 0.004])
+@pytest.mark.parametrize("period", [pytest.param(0.0005, marks=pytest.mark.slow), 0.002, 0.004])
 def test_slow_noise_of_velocities_shows_in_positions(period, rng):
     _, _, before, after = mended(rng, noise=0.01, period=period)
     assert slow_part(after, period=period) < 0.4 * slow_part(before, period=period) and after.std() < before.std()
 
 
-@pytest.mark.parametrize("rough", [1e-5, 1e-4, 1e-3])
+@pytest.mark.parametrize("rough", [1e-5, pytest.param(1e-4, marks=pytest.mark.slow), 1e-3])
 def test_velocities_are_no_worse_where_positions_are_noisy(rough, rng):
     _, _, before, after = mended(rng, noise=0.01, rough=rough)
     assert after.std() < 1.2 * before.std() and slow_part(after) < 1.1 * slow_part(before)

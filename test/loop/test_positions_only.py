@@ -20,7 +20,7 @@ FEW = [
     pytest.param(Case("panda", "computed_torque", 1000.0, 0.0), marks=pytest.mark.slow),
     Case("ur5", "computed_torque", 250.0, 1.0),
     pytest.param(Case("xarm7", "passivity_based", 250.0, 1.0), marks=pytest.mark.slow),
-    Case("panda", "adaptive", 250.0, 1.0),
+    pytest.param(Case("panda", "adaptive", 250.0, 1.0), marks=pytest.mark.slow),
 ]
 ALL = [Case(arm, mode, *loop) for arm in arms.NAMES for mode in MOVING for loop in LOOPS]
 WORSE = 3.0

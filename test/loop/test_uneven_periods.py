@@ -58,7 +58,7 @@ def judge(case, share, ticks, rng):
 @pytest.mark.parametrize(
     ("case", "share", "ticks"),
     [
-        (Case("panda_arm", "passivity_based", 500.0, 1.0), 0.25, 8),
+        pytest.param(Case("panda_arm", "passivity_based", 500.0, 1.0), 0.25, 8, marks=pytest.mark.slow),
         (Case("ur5", "computed_torque", 500.0, 1.0), 0.1, 8),
     ],
     ids=str,

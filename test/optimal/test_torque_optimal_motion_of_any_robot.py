@@ -1,10 +1,12 @@
 """Torque-optimal motions of robots with any joints: gradients, ends, neighbours."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from support.compare import relative
+from support.grids import every_run
 from support.sample_trees import around, chain, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -29,8 +31,10 @@ def asked(rng, kind):
     return tree, model, make_task(request), goal, rates
 
 
-@pytest.mark.parametrize("free", [False, True])
-@pytest.mark.parametrize("kind", [*KINDS[:-1], pytest.param(KINDS[-1], marks=pytest.mark.slow)])  # a user's joint
+@pytest.mark.parametrize(
+    ("kind", "free"),  # in every run in turn, but for a user's joint
+    every_run([(kind, k % 2 == 0) for k, kind in enumerate(KINDS[:-1])], product(KINDS, (False, True))),
+)
 def test_derivatives_against_differences(kind, free, rng):
     """Of all costs and limits, with a given and a free duration; joint forces by a dense oracle."""
     tree, model, task, _, _ = asked(rng, kind)
@@ -82,7 +86,7 @@ def test_derivatives_against_differences(kind, free, rng):
     assert relative(point.values["effort"], tau) < 1e-9
 
 
-@pytest.mark.parametrize("kind", [*KINDS[:-2], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[-2:])])
+@pytest.mark.parametrize("kind", every_run(("helical", "universal", "composite", "spherical"), KINDS))
 def test_rates_and_ends(kind, rng):
     """Rates are those of the configurations, accelerations those of the rates; both states are met."""
     _, model, task, goal, rates = asked(rng, kind)
