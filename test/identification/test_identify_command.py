@@ -222,7 +222,8 @@ def test_a_joint_that_no_state_names_is_locked(drawn, tmp_path):
     alone.inertia("c").check()
 
 
-@pytest.mark.parametrize("nothing", [pytest.param(0.0, marks=pytest.mark.slow), np.nan])
+@pytest.mark.slow  # in every run identify_robot leaves such a joint out, in test_bad_recordings
+@pytest.mark.parametrize("nothing", [0.0, np.nan])
 def test_a_joint_without_efforts_is_left_out(made, drawn, tmp_path, capsys, nothing):
     _, time, q, effort = made
     write_bag(tmp_path / "bag", "mcap", NAMES, time, q, effort * [1.0, 1.0, nothing])

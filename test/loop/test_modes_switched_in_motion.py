@@ -13,7 +13,7 @@ LOOPS = ((250.0, 1.5), (500.0, 0.5), (1000.0, 1.0), (2000.0, 0.0))
 ARMS = ("panda_arm", "ur5", "xarm7", "kinova")
 PATHS = CONTROL_MODES[:1] + CONTROL_MODES[2:4]
 SLOW = pytest.mark.slow
-QUICK = ((0, 1), (2,), (0, 3, 4)), ((0,), (3, 4), (1,))
+QUICK = ((0, 1), (2,), (0, 3, 4)), ((0,), (3,), (1,))
 """Of the five modes that may follow each of three, those of every run: each mode is among them.
 
 From modes that follow paths, each arm is, too, at the low rates; then those from modes that do not.

@@ -308,7 +308,7 @@ FIGURES = st.sampled_from(
 
 
 @pytest.mark.filterwarnings("ignore::lie_dynamics_ros.lie_dynamics.errors.DescriptionWarning")
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_damaged_files_raise_nothing_else(data):
     """One attribute replaced or one stretch cut out: read, or refused with an error of this library."""

@@ -209,6 +209,7 @@ def test_what_calibrates_sliding_legs_names_the_other(rng):
 
 def test_bad_arguments(rng):
     poses, angles = measured(DRAWN, rng, 3)
+    swapped = poses[:2], np.roll(angles[:2], 1, axis=1)
     for arguments, words in (
         ((3, poses, angles), "a RotaryPlatform is expected"),
         ((DRAWN, poses, angles[:2]), r"poses: shape \(2, 4, 4\)"),
@@ -216,7 +217,7 @@ def test_bad_arguments(rng):
         ((DRAWN, None, angles), "poses, positions, heights, distances: one of them"),
         ((DRAWN, poses, np.degrees(angles)), r"expected about -1.4 to 1.4: degrees\?"),
         ((DRAWN, poses, angles + 2.0), r"limits are .*: degrees\?"),
-        ((DRAWN, poses, np.roll(angles, 1, axis=1)), "off the drawing, .* tolerances: other units, legs swapped"),
+        ((DRAWN, *swapped), "off the drawing, .* tolerances: other units, legs swapped"),
         ((DRAWN, poses, angles * np.nan), "finite"),
         ((DRAWN, poses, angles, 0.0), "numbers above zero"),
         ((DRAWN, poses, angles, 1e-3, (1e-3, 1e-4), (1e-3, 1e-3)), "1, 2 and 3 numbers above zero"),

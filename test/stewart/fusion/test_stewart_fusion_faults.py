@@ -101,7 +101,7 @@ def test_five_legs_without_imu_are_honest_and_then_lost():
 
 
 def test_a_leg_that_stays_wrong_is_not_taken_in_when_the_rest_becomes_vague():
-    record = recording(np.random.default_rng(11), PLATFORM, 500)
+    record = recording(np.random.default_rng(11), PLATFORM, 400)
     record.lengths[100:, 5] += 3e-4
     told = follow(fusion_for(record), record)
     assert told.named == [(100, "leg 6")] and not told.returned and told.worst < 5.0
