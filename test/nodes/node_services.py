@@ -18,6 +18,8 @@ LOST = 5.0
 A server that answers before it has discovered the client's reader loses the answer: services over DDS are two topics,
 which are discovered one by one (ros2/rmw_fastrtps, issue 842). On a busy machine this happens now and then.
 """
+PAUSE = 0.02
+"""Between two questions for the state that a node is to reach [s]."""
 
 
 class ServiceCalls:
@@ -79,7 +81,17 @@ class ServiceCalls:
         return self.call(GetState, f"{node}/get_state", GetState.Request()).current_state.label
 
     def wait_state(self, node: str, label: str) -> None:
-        self.wait(lambda: self.state(node) == label, f"{node} to become {label}")
+        due = 0.0
+
+        def there() -> bool:
+            """Ask now and then: the node has other things to do."""
+            nonlocal due
+            if time.monotonic() < due:
+                return False
+            due = time.monotonic() + PAUSE
+            return self.state(node) == label
+
+        self.wait(there, f"{node} to become {label}")
 
     def change_state(self, node: str, transition: str | int) -> bool:
         """Ask for a transition by label or id; return whether the node made it."""
