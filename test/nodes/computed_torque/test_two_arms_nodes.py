@@ -63,7 +63,7 @@ class TwoRobots:
 def trajectory(side, goal):
     """A motion to a goal that begins when it is taken."""
     point = JointTrajectoryPoint(positions=goal.tolist(), velocities=[0.0] * 7, accelerations=[0.0] * 7)
-    point.time_from_start.nanosec = 500_000_000
+    point.time_from_start.nanosec = 250_000_000
     return JointTrajectory(joint_names=list(joints(side)), points=[point])
 
 
@@ -100,7 +100,7 @@ def test_both_arms_reach_their_goals_and_stay_there(bench, robots):
         return max(abs(place[name] - x) for side in SIDES for name, x in zip(joints(side), goals[side], strict=True))
 
     bench.send_until(send, answered, "both controllers to answer")
-    goals = {"left": READY + 0.1, "right": READY - 0.1}
+    goals = {"left": READY + 0.05, "right": READY - 0.05}
     for side in SIDES:
         paths[side].publish(trajectory(side, goals[side]))
     for _ in range(5000):
