@@ -47,7 +47,7 @@ MODES = ("computed_torque", "passivity_based", "adaptive", "gravity_compensation
 FOLLOWING_MODES = ("default", "passivity_based", "adaptive")
 RATES = (250.0, 500.0, 1000.0, 2000.0)
 PROCESSES = 2
-COUNTS = {"stops": 1000, "switches": 1000, "glitches": 160, "impedance": 0, "tracking": 0}
+COUNTS = {"stops": 1000, "holds": 1000, "switches": 1000, "glitches": 160, "impedance": 0, "tracking": 0}
 """Random cases of each part; those with 0 are a grid."""
 REST, SWING, FASTER, FLOOR = 5e-3, 0.05, 1.1, 0.05
 """A stop is good with speeds below the first after 1.5 s [rad/s], efforts peak to peak below the second part of
@@ -143,6 +143,20 @@ def line(
 
 def stops(name: str, seed: int) -> dict[str, Any]:
     """Stop an arm of which little is known, at rest or in motion, on default parameters."""
+    return _comes_to_rest(name, seed, lambda controller: controller.stop("asked to"))
+
+
+def holds(name: str, seed: int) -> dict[str, Any]:
+    """Hold such an arm where it is, in the default mode."""
+
+    def hold(controller: Any) -> None:
+        with suppress(MessageError):  # it has stopped by itself
+            controller.hold()
+
+    return _comes_to_rest(name, seed, hold)
+
+
+def _comes_to_rest(name: str, seed: int, end: Callable[[Any], Any]) -> dict[str, Any]:
     rng = np.random.default_rng((seed, 1))
     what, moving = draw(rng), bool(rng.random() < 0.5)
     loop = begin(name, what, draw_pose(name, rng))
@@ -153,7 +167,7 @@ def stops(name: str, seed: int) -> dict[str, Any]:
             loop.controller.follow(*line(name, loop.arm.q, rng))
         before = loop.run(0.5)
     first = np.abs(before.last(0.02).qd).max()
-    loop.controller.stop("asked to")
+    end(loop.controller)
     after = loop.run(2.0)
     tail = after.last(0.5)
     speed, swing, fastest = np.abs(tail.qd).max(), tail.swing(limit), np.abs(after.qd).max()
@@ -330,7 +344,8 @@ def impedance(name: str, axis: int, seed: int) -> dict[str, Any]:
 
 
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {
-    "stops": stops, "tracking": tracking, "switches": switches, "glitches": glitches, "impedance": impedance
+    "stops": stops, "holds": holds, "tracking": tracking, "switches": switches, "glitches": glitches,
+    "impedance": impedance,
 }  # fmt: skip
 
 
@@ -406,7 +421,7 @@ def _counts(rows: list[dict[str, Any]], part: str) -> list[str]:
     groups: dict[str, list[bool]] = {}
     for row in rows:
         keys = [f"arm {row['arguments'][0]}"]
-        if part == "stops":
+        if part in ("stops", "holds"):
             keys += ["in motion" if row["moving"] else "at rest", f"{row['rate']:g} Hz"]
             keys += [f"fails: {bad}" for bad in row["bad"]]
             keys += ["had stopped by itself before"] if row["stopped before"] else []

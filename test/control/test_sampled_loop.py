@@ -129,6 +129,10 @@ def test_limited_damping_is_the_parallel_sum_and_never_faster_than_its_rate():
         np.testing.assert_allclose(limited_damping(M, D, c, v), whole @ v, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(limited_damping_matrix(M, D, c), whole, rtol=1e-9, atol=1e-12)
         assert np.linalg.eigvals(np.linalg.solve(M, whole)).real.max() < c
+        rates = c * rng.uniform(0.2, 1.0, n)
+        capped = np.diag(np.sqrt(rates)) @ M @ np.diag(np.sqrt(rates))
+        whole = np.linalg.inv(np.linalg.inv(np.diag(D)) + np.linalg.inv(capped))
+        np.testing.assert_allclose(limited_damping(M, D, rates, v), whole @ v, rtol=1e-9, atol=1e-12)
         D[0] = 0.0
         force = limited_damping(M, D, c, v)
         assert force[0] == 0.0 and v @ force >= 0.0

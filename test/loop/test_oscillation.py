@@ -79,6 +79,22 @@ def test_gains_rise_again_after_a_calm_time_but_not_to_where_they_were():
     assert watch.factor == 1.0
 
 
+def test_joints_that_do_not_swing_keep_their_feedback():
+    """The second swings along by its share of turns, the third stays as it is, at first too."""
+    watch = OscillationWatch(np.ones(3))
+    watch.reset(careful=True)
+    for k in range(round(1.0 / PERIOD)):
+        swing = 0.1 * np.sin(2.0 * np.pi * 50.0 * k * PERIOD) * np.array([1.0, k * PERIOD < 0.12, 0.0])
+        watch.update(swing, PERIOD)
+    quick = watch.state.quick
+    assert quick[0] < quick[1] < quick[2] == 1.0 and watch.factor == quick[0]
+    np.testing.assert_array_equal(watch.state.first, 1.0)
+    for _ in range(round(12.0 / PERIOD)):
+        watch.update(np.zeros(3), PERIOD)
+    np.testing.assert_array_equal(watch.state.quick, watch.state.most)
+    assert watch.state.most[2] == 1.0 > watch.state.most.min()
+
+
 @pytest.mark.parametrize(
     ("name", "rate"),
     [

@@ -224,7 +224,7 @@ def _largest_damping(rate: float, delay: float, pole: float | None) -> float:
     return low
 
 
-def limited_damping(mass: Array, damping: Array, rate: float, velocity: Array) -> Array:
+def limited_damping(mass: Array, damping: Array, rate: Array | float, velocity: Array) -> Array:
     """Return D_c v, where D_c = (D^-1 + (c M)^-1)^-1 is D where joints are heavy, and never faster than the rate c.
 
     Where D is far below c M it is D; in directions in which M is so light that D would be faster than c it is c M, and
@@ -237,8 +237,8 @@ def limited_damping(mass: Array, damping: Array, rate: float, velocity: Array) -
         M, positive definite.
     damping : ndarray, shape (n,)
         Diagonal of D, none negative [N m s/rad, N s/m].
-    rate : float
-        c [1/s]; where it is not positive, nothing is left.
+    rate : float or ndarray, shape (n,)
+        c [1/s]; where it is not positive, nothing is left. For each joint: c M is S M S with the squares S of them.
     velocity : ndarray, shape (n,)
 
     Returns
@@ -246,15 +246,20 @@ def limited_damping(mass: Array, damping: Array, rate: float, velocity: Array) -
     ndarray, shape (n,)
         [N m, N].
     """
-    if rate <= 0.0:
+    if not isinstance(rate, np.ndarray):
+        scale: Array | float = rate
+    else:
+        root = np.sqrt(np.maximum(rate, 0.0))
+        scale = root * root[:, None]
+    if np.max(scale) <= 0.0:
         return np.zeros_like(velocity)
     force = np.empty(len(damping))
-    matrix = np.multiply(mass, rate, order="C")
+    matrix = np.multiply(mass, scale, order="C")
     if parallel_damping(matrix, np.ascontiguousarray(damping), np.ascontiguousarray(velocity), force) != DONE:
         return np.zeros_like(velocity)  # M is singular to round-off: nothing is light there, and nothing is known
     return force
 
 
-def limited_damping_matrix(mass: Array, damping: Array, rate: float) -> Array:
+def limited_damping_matrix(mass: Array, damping: Array, rate: Array | float) -> Array:
     """Return D_c (n, n) of `limited_damping`."""
     return np.array([limited_damping(mass, damping, rate, column) for column in np.eye(len(mass))]).T

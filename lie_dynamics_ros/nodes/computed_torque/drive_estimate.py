@@ -37,6 +37,11 @@ FADING = 40.0
 """Rate at which it fades once the joint follows [1/s]."""
 SWIFT, RELEASE = 10.0, 400.0
 """The same where its error fades faster than the first, lest a light joint is thrown [1/s]."""
+EASED, LEAST_EASE, MOST_EASE = 0.5, 0.01, 3.0
+"""Factor by which pushes of a joint that is to be at rest grow slower after each of them; the least and the largest of
+the product, which counts from 1 on: the first pushes are free. What is pushed to and fro would swing for ever."""
+REGROWS, REGROWS_AT_REST = 3.0, 0.1
+"""Rates at which that rises again while joints are to move, and at rest [1/s]."""
 PRIOR = np.array([0.01, 0.015, 0.02, 0.1, 0.3])
 """Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit; and of the part by
 which bodies are heavier than modelled."""
@@ -77,8 +82,9 @@ class DriveState:
         By what part of `DRIFT` the offset changes, as misses show.
     sure : ndarray, shape (n,)
         Inertias that are accepted, over the effort limits.
-    push : ndarray, shape (n,)
-        What sets joints going that do not follow, over the effort limits.
+    push : ndarray, shape (3, n)
+        What sets joints going that do not follow, over the effort limits; the side they are pushed to, 0 for none; and
+        the factor of the rate at which it grows.
     found : ndarray of bool, shape (n,)
         Joints whose model was found to be wrong.
     amiss : ndarray of bool, shape (n,)
@@ -110,7 +116,8 @@ class DriveState:
         self.spread = np.full(self.size, NOISE**2)
         self.wander = np.ones(self.size)
         self.sure = np.zeros(self.size)
-        self.push = np.zeros(self.size)
+        self.push = np.zeros((3, self.size))
+        self.push[k.EASE] = MOST_EASE
         self.found = np.zeros(self.size, dtype=bool)
         self.amiss = np.zeros(self.size, dtype=bool)
         self.used = np.zeros(self.size)
@@ -146,13 +153,17 @@ class DriveEstimate:
         self._numbers = np.array([
             RATE, LEAST_NOISE, NOTABLE, BODY_SHARE, ENGAGING, SURE, SMOOTH, CALMING, STEADIEST, 0.0
         ])  # fmt: skip
-        self._pushing = np.array([BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, 0.0])
+        self._pushing = np.array([
+            BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, EASED, LEAST_EASE, MOST_EASE,
+            REGROWS,
+        ])  # fmt: skip
         self._work = np.empty((3, 5))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learned."""
         self.state, self.idle = DriveState(len(self.scale)), True
+        self._haste: Array | float = 1.0
         self.rotors = self.felt = np.zeros(len(self.scale))
         self._taken = np.zeros((len(self.scale), 5))
 
@@ -181,6 +192,7 @@ class DriveEstimate:
         found in positions, with a ``step`` [rad, m], filters are slower: noise in accelerations hides rotors.
         """
         s = self.state
+        s.wander *= self._haste
         if effort is None or period <= 0.0:
             s.begun = False
             return
@@ -202,20 +214,26 @@ class DriveEstimate:
         else:  # what is in use stays in use
             s.begun = False
 
-    def loosen(self, error: Array, rate: Array, period: float, mass: Array, far: Array) -> Array:
+    def loosen(
+        self, error: Array, rate: Array, period: float, mass: Array, far: Array, moving: bool = True,
+        haste: Array | float = 1.0,
+    ) -> Array:  # fmt: skip
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
         It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
         faster as long as nothing moves. Joints whose model was found to be wrong are pushed; others where errors are
-        ``far`` (n,), as their model is taken to be wrong then.
+        ``far`` (n,), as their model is taken to be wrong then. While they are not to be ``moving``, each push makes the
+        next ones grow slower. Where feedback is lowered, they and what is learned of offsets change slower, by
+        ``haste``, a number or (n,).
         """
-        s, pushed = self.state, np.empty(len(error))
-        self._pushing[k.STEP] = period
+        s, pushed, self._haste = self.state, np.empty(len(error)), haste
+        self._pushing[k.EASED] = 1.0 if moving else EASED
+        self._pushing[k.EASING] = REGROWS if moving else REGROWS_AT_REST
         inertia = np.diagonal(mass)
         if (np.abs(error) > np.where(s.found, BEHIND, far)).any():
             with suppress(np.linalg.LinAlgError):  # where axes line up, far less than the diagonal
                 inertia = 1.0 / np.diagonal(np.linalg.inv(mass))
-        given = _numbers(error, rate, inertia, far)
+        given = _numbers(error, rate, inertia, far, np.broadcast_to(haste * period, len(error)))
         status = k.loosen(*given, self.scale, s.found, s.push, self._pushing, pushed)
         if status not in (k.IDLE, k.FOUND):
             return np.zeros(len(error))

@@ -179,12 +179,12 @@ class Gains:
         Of mode computed_torque.
     factor : float
         By which the bandwidth of mode computed_torque is below what was requested; 1 where it is not.
-    haste : float
+    haste : float or ndarray
         What grows by errors grows slower by this factor while feedback is lowered.
-    quick, late : float
+    quick, late : float or ndarray
         Parts of a velocity that damping of mode computed_torque acts on, as it is and behind two low-passes of
         `LATE_FILTER`; 1 and 0 where feedback is not lowered.
-    floor, floor_rotors, floor_cap : ndarray, ndarray, float
+    floor, floor_rotors, floor_cap : ndarray
         Of the same mode: damping besides, at most and as rotors (n,) carry it, slower than the last [1/s].
     spring : ndarray
         Stiffness that goes with it, over it [1/s].
@@ -211,7 +211,7 @@ class Gains:
     factor: float
     floor: Array
     floor_rotors: Array
-    floor_cap: float
+    floor_cap: Array | float
     spring: Array
     converge: Array
     slide: float
@@ -223,9 +223,9 @@ class Gains:
     guide_cap: float
     stop: StopGains
     tool: ToolGains
-    haste: float = 1.0
-    quick: float = 1.0
-    late: float = 0.0
+    haste: Array | float = 1.0
+    quick: Array | float = 1.0
+    late: Array | float = 0.0
     firm: bool = True
 
     @property
@@ -239,24 +239,24 @@ class Gains:
         return min(GUIDE_BRAKE, 0.25 * self.guide_cap)
 
 
-def lowered(gains: Gains, factor: float, others: float) -> Gains:
-    """Return gains with all rates of feedback multiplied by a factor, as where it feeds an oscillation.
+def lowered(gains: Gains, factor: Array, others: Array) -> Gains:
+    """Return gains with rates of feedback multiplied by factors (n,), as where it feeds an oscillation.
 
     Damping besides the mass matrix, which rotors on elastic gears feel first, falls with its square. Rates of motions,
     as those of a stop's plan, stay.
     """
-    if factor == 1.0:
+    if (factor == 1.0).all():
         return gains
-    g, p, f, tool = gains, factor**2, others, gains.tool
+    g, p, f, tool = gains, factor**2, float(others.min()), gains.tool
     g = replace(
-        g, kp=max(p, LEAST_STIFFNESS) * g.kp, ki=factor**3 * g.ki, quick=p, late=LATE_DAMPING * (1.0 - p),
-        factor=factor * g.factor,
+        g, kp=np.maximum(p, LEAST_STIFFNESS) * g.kp, ki=factor**3 * g.ki, quick=p, late=LATE_DAMPING * (1.0 - p),
+        factor=float(factor.min()) * g.factor,
     )  # fmt: skip
-    if others == 1.0:
+    if f == 1.0:
         return g
     return replace(
         g,
-        floor_cap=min(g.floor_cap, p * g.floor_cap + (1.0 - p) * LATE_FLOOR), firm=False,
+        floor_cap=np.minimum(g.floor_cap, p * g.floor_cap + (1.0 - p) * LATE_FLOOR), firm=False,
         spring=p * g.spring + (1.0 - p) * np.minimum(g.spring, LATE_SPRING), haste=p,
         converge=f * g.converge, slide=f * g.slide, extra=f**2 * g.extra, extra_rates=f * g.extra_rates,
         cap=f * g.cap, slide_factor=f * g.slide_factor, guide=f * g.guide, guide_cap=f * g.guide_cap,
@@ -435,10 +435,11 @@ def examine(
         more = limited_damping_matrix(M, np.minimum(g.floor, g.floor_cap * g.floor_rotors), g.floor_cap)
         Kd = M * g.kd + more
         Kp, Ki = M * g.kp + more * g.spring, M * g.ki
-        if g.late:
+        if np.any(g.late):
             lagging = g.late * Kd, np.full(len(M), -math.expm1(-LATE_FILTER * g.period))
         Kd = g.quick * Kd
-        allowed = float(g.kd.max()) + g.floor_cap if g.factor < 1.0 else largest_damping(0.0, g.period, g.delay, g.pole)
+        most = largest_damping(0.0, g.period, g.delay, g.pole)
+        allowed = float((g.kd + g.floor_cap).max()) if g.factor < 1.0 else most
     elif mode == "gravity_compensation":
         Kd = limited_damping_matrix(M, g.guide, g.guide_cap)
         Kp, Ki, allowed = np.zeros_like(M), np.zeros_like(M), g.guide_cap

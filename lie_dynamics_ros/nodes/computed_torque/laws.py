@@ -162,6 +162,7 @@ class Laws:
         self._zero, self._trust = np.zeros(model.nv), np.ones(model.nv)  # in known friction
         self._free_speed = FREE_SPEED * fastest
         self.gains: Gains
+        self._lagging = False  # whether some feedback is lowered, and acts behind low-passes
         self._differ = False  # whether rates of damping differ between joints
         self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
@@ -183,10 +184,11 @@ class Laws:
         pid.kp, pid.kd, pid.ki = gains.kp, gains.kd, gains.ki
         self._behind = np.full(self.model.nv, BEHIND * gains.period / gains.usual)  # long periods throw off, too
         self._far = np.where(np.asarray(gains.kp) > 0.0, self._behind, self._nowhere)  # else none is to be near
-        if not gains.late:
+        self._lagging = bool(np.any(gains.late))
+        if not self._lagging:
             self._late[:] = 0.0
         self.gains, self._differ = gains, bool(gains.extra_rates.any())
-        self._brake = gains.quick * float(gains.kd.max())
+        self._brake = float((gains.quick * gains.kd).max())
 
     def turn_gravity(self, model: Robot) -> None:
         """Go on with the same model under another gravity; what was learned and integrated stays."""
@@ -237,7 +239,7 @@ class Laws:
 
     def _computed_torque(self, q: Array, qd: Array, desired: Desired, period: float) -> LawEffort:
         drives, g, v = self.drives, self.gains, qd
-        if g.late:
+        if self._lagging:
             late, share, rate = self._late, -math.expm1(-LATE_FILTER * period), desired.velocity - qd
             late[0] += share * (rate - late[0])
             late[1] += share * (late[0] - late[1])
@@ -247,13 +249,13 @@ class Laws:
         if brake is not None:
             acceleration = acceleration + brake
         effort, calm = inverse_dynamics(self.model, q, v, acceleration), self._zero
-        if g.late:  # what swings is in no compensation
+        if self._lagging:  # what swings is in no compensation
             calm = effort - inverse_dynamics(self.model, q, qd, acceleration)
         if drives is None:
             return LawEffort(effort, qd, acceleration, calm)
         error, rate = desired.position - q, desired.velocity - qd
         M = self.inertia(q)
-        loose = drives.loosen(error, rate, g.haste * period, M, self._off(self._far))
+        loose = drives.loosen(error, rate, period, M, self._off(self._far), bool(desired.velocity.any()), g.haste)
         if drives.idle:
             return LawEffort(effort, qd, acceleration, calm)
         slid = (rate if g.firm else desired.velocity - v) + g.spring * error
@@ -343,7 +345,7 @@ class Laws:
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
             far = self._off(FAR_CARRYING * self._behind if adaptive else self._behind)
-            damping = damping + drives.loosen(error, rate, period, M, far)
+            damping = damping + drives.loosen(error, rate, period, M, far, bool(desired.velocity.any()))
             damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:

@@ -29,6 +29,8 @@ fourth [s]: what grows like that is unstable."""
 LOWERED, STILL_TURNS, LEAST_BEGUN = 0.25, 3.0, 0.2
 """Factor below which an oscillation was strong, time since a turn, over that between turns, up to which a joint still
 swings then, and the least factor that the damper of a stop begins with for that."""
+ALONG = 0.5
+"""Part of the turns that make an oscillation, with which a joint swings along where another has them all."""
 MEMORY = 0.5
 """Time in which turns are forgotten [s]."""
 TURNS = 10.0
@@ -76,12 +78,12 @@ class OscillationState:
         Number of joints n.
     swing : float
         Smallest swing that counts.
-    factor, ceiling : float
-        By which rates of feedback are multiplied, and what that may rise to.
-    first : float
-        The same of damping in mode computed_torque at first.
+    factor : float
+        The least by which anything is multiplied.
     quick, most : ndarray, shape (n,)
-        In a stop: factors of dampers, and what they may rise to.
+        Factors of the rates of feedback of joints, in a stop of their dampers, and what they may rise to.
+    first : ndarray, shape (n,)
+        The same of damping in mode computed_torque at first, besides.
     fed : ndarray of bool, shape (n,)
         In a stop: joints whose dampers were just found to feed an oscillation.
     slow, slow_most : float
@@ -95,30 +97,31 @@ class OscillationState:
     size: int
     swing: float = SWING
     factor: float = 1.0
-    ceiling: float = 1.0
-    first: float = 1.0
     calm: float = CALM
     slow: float = 1.0
     slow_most: float = 1.0
     quick: Array = field(init=False)
     most: Array = field(init=False)
+    first: Array = field(init=False)
     fed: Mask = field(init=False)
     table: Array = field(init=False)
     early: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self.quick, self.most = np.ones(self.size), np.full(self.size, MOST_QUICK)
+        self.quick, self.most, self.first = np.ones(self.size), np.ones(self.size), np.ones(self.size)
         self.fed = np.zeros(self.size, dtype=bool)
         self.table = np.zeros((7, self.size))
         self.table[DIRECTION] = 1.0
         self.early = self.table.copy()
 
-    def shake(self) -> None:
-        """Take note that there is an oscillation, before the factor is lowered."""
-        self.factor, self.first = self.factor * self.first, 1.0
-        if self.calm >= CALM:
-            self.ceiling = REGAINED * self.factor
-        self.calm = 0.0
+    def shake(self, joints: Mask, factor: float) -> None:
+        """Lower gains of joints (n,) that oscillate by a factor."""
+        quick = np.where(joints, self.first * self.quick, self.quick)
+        begins = joints & ((self.calm >= CALM) | (self.quick >= self.most))
+        self.most = np.where(begins, REGAINED * quick, self.most)
+        self.first = np.where(joints, 1.0, self.first)
+        self.quick = np.where(joints, np.minimum(quick, np.maximum(LEAST_FACTOR, factor * quick)), quick)
+        self.factor, self.calm = float(self.quick.min()), 0.0
 
 
 class OscillationWatch:
@@ -138,8 +141,8 @@ class OscillationWatch:
 
     def reset(self, careful: bool = False) -> None:
         """Begin afresh, with gains as they are requested, or ``careful`` at first."""
-        first = FIRST_FACTOR if careful else 1.0
-        self.state = self._other = OscillationState(len(self._per_scale), first=first)
+        self.state = self._other = OscillationState(len(self._per_scale))
+        self.state.first[:] = FIRST_FACTOR if careful else 1.0
 
     def begin(self, stop: bool, late: float = 0.0, share: Array | float = 1.0) -> None:
         """Watch a stop, which has gains of its own, or go on where the last one began.
@@ -148,6 +151,7 @@ class OscillationWatch:
         begin with a ``share`` (n,), of feedback before over theirs.
         """
         s, fresh = self.state, OscillationState(len(self._per_scale), STOP_SWING)
+        fresh.most[:] = MOST_QUICK
         fresh.table[:] = s.table  # an oscillation goes on
         if s.factor < LOWERED and s.calm < CALM:
             between = s.early[BETWEEN]
@@ -177,7 +181,7 @@ class OscillationWatch:
         """
         s, numbers = self.state, self._numbers
         s.calm += period
-        before = s.factor, s.first
+        before = s.quick, s.first
         numbers[0], numbers[1], numbers[3] = s.swing, math.exp(-period / MEMORY), period
         numbers[2] = FEW_TURNS if late else TURNS
         noise = self._quiet if noise is None else noise
@@ -193,20 +197,19 @@ class OscillationWatch:
         if late:
             clear = s.table[SWUNG] > CLEAR * (s.swing + noise * self._per_scale)
             return self._answer_in_stop(found == 1, clear, period, late, swing, lower)
-        if s.first < 1.0:
-            s.first = min(1.0, s.first * 2.0 ** (period / FIRST_RISE))
+        if (s.first < 1.0).any():
+            s.first = np.minimum(1.0, s.first * 2.0 ** (period / FIRST_RISE))
         if found == 1:
-            s.shake()
-            s.factor = min(s.factor, max(LEAST_FACTOR, s.factor * lower))
+            s.shake(s.table[TURNS_ROW] > ALONG * TURNS, lower)
             if swing < VIOLENT:  # whether it helped is to be seen
                 s.table[TURNS_ROW] = np.minimum(s.table[TURNS_ROW], TURNS - SHOWN)
-        if s.factor < s.ceiling and s.calm >= CALM:
-            s.factor = min(s.ceiling, s.factor * 2.0 ** (period / RISE))
+        if s.factor < 1.0 and s.calm >= CALM and (s.quick < s.most).any():
+            s.quick = np.minimum(s.most, s.quick * 2.0 ** (period / RISE))
+            s.factor = float(s.quick.min())
         self._growing[3:] = math.exp(-period / SOON_FORGOTTEN), period
         if count_growing(s.early, self._growing, *given) == 1:
-            s.shake()
-            s.factor = max(LEAST_FACTOR, 0.5 * s.factor)
-        return (s.factor, s.first) != before
+            s.shake(s.early[TURNS_ROW] > ALONG * GROWING, 0.5)
+        return s.quick is not before[0] or s.first is not before[1]
 
     def _answer_in_stop(self, found: bool, clear: Mask, period: float, late: float, swing: float, lower: float) -> bool:
         """Lower what feeds an oscillation, by its phase; return whether anything changed.

@@ -287,7 +287,7 @@ class ControllerParts:
         if self.state.phase in (STOPPING, STOPPED):
             self.laws.set_gains(replace(gains, stop=gains.stop.lowered(watch.quick, watch.slow)))
         else:
-            self.laws.set_gains(lowered(gains, watch.factor * watch.first, watch.factor))
+            self.laws.set_gains(lowered(gains, watch.quick * watch.first, watch.quick))
 
     def forget_times(self) -> None:
         """Forget what efforts did: the time until the next state is not known, nor what happens until then."""

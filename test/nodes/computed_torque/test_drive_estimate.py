@@ -95,19 +95,25 @@ def test_numbers_that_overflow_are_nothing_to_learn_from(rng):
     assert np.isfinite(estimate.state.value).all() and np.isfinite(estimate.rotors).all()
 
 
-def test_pushes_grow_where_errors_stay_and_go_where_they_fade(rng):
+@pytest.mark.parametrize("moving", [True, False])
+def test_pushes_grow_where_errors_stay_and_go_where_they_fade(moving, rng):
     model = arms.load("ur5").model
     estimate, n, limit = d.DriveEstimate(model.limits.effort), model.nv, model.limits.effort
     mass, far = np.diag(rng.uniform(0.1, 2.0, n)), np.array([0.0, 0.01, 0.01, 0.05, np.inf, 0.01])
-    push, found, h = np.zeros(n), np.zeros(n, dtype=bool), 0.002
+    push, found = np.zeros(n), np.zeros(n, dtype=bool)
+    side, ease, h = np.zeros(n), np.full(n, d.MOST_EASE), 0.002 * np.array([1.0, 0.3, 1.0, 1.0, 1.0, 1.0])
     for _ in range(200):
         error = rng.choice([-1.0, 1.0]) * rng.uniform(0.0, 0.03, n)
         rate = rng.uniform(-20.0, 5.0, n) * error
-        told = estimate.loosen(error, rate, h, mass, far)
+        told = estimate.loosen(error, rate, 0.002, mass, far, moving, h / 0.002)
+        ease = np.minimum(ease * np.exp((d.REGROWS if moving else d.REGROWS_AT_REST) * h), d.MOST_EASE)
+        ended = (side != 0.0) & (error * side < np.where(found, d.BEHIND, far))
+        ease = np.where(ended & (not moving), np.maximum(d.EASED * ease, d.LEAST_EASE), ease)
         stuck = (np.abs(error) > np.where(found, d.BEHIND, far)) & (error * rate > -d.APPROACH * error**2)
         found |= stuck
+        side = np.where(stuck, np.sign(error), np.where(ended, 0.0, side))
         step = np.minimum(d.PUSH, d.GENTLE * np.diag(mass) / limit + d.GROWTH * np.abs(push)) * h
-        grown = np.clip(push + step * np.sign(error), -d.LARGEST_PUSH, d.LARGEST_PUSH)
+        grown = np.clip(push + np.minimum(ease, 1.0) * step * np.sign(error), -d.LARGEST_PUSH, d.LARGEST_PUSH)
         fading = np.where(error * rate < -d.SWIFT * error**2, d.RELEASE, d.FADING)
         push = np.where(stuck, grown, push * np.exp(-fading * h))
         np.testing.assert_allclose(told, push * limit, rtol=1e-12, atol=1e-300)

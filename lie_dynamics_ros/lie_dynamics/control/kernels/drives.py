@@ -28,8 +28,13 @@ SURPRISE = 4.0
 #: Numbers of `loosen`: error from which on a found joint is pushed [rad, m], least rate at which errors fade [1/s], how
 #: fast the push grows at most [1/s] and at first, over the inertia [rad/s^3], rate at which it grows while nothing
 #: moves [1/s], the largest, rate from which on an error fades swiftly [1/s], rates at which the push fades then, and
-#: else [1/s], period [s].
-BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST, SWIFT, RELEASE, FADING, STEP = range(10)
+#: else [1/s], factor by which pushes grow slower after each of them, the least and the largest of their product, which
+#: counts up to 1, rate at which that rises again [1/s].
+BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST, SWIFT, RELEASE, FADING = range(9)
+EASED, LEAST_EASE, MOST_EASE, EASING = range(9, 13)
+#: Rows of the state of `loosen`: push over the limit, side that a joint is pushed to, 0 for none, and factor of the
+#: rate at which pushes grow.
+PUSHED, SIDE, EASE = range(3)
 #: Whether no joint's model was found to be wrong, some was, or nothing fits.
 IDLE, FOUND, NOT_FINITE = 0, 1, 2
 
@@ -191,8 +196,8 @@ def learn(
 
 
 @kernel(
-    "(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[::1], float64[::1],"
-    " float64[::1])",
+    "(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[:,::1],"
+    " float64[::1], float64[::1])",
     quick=True,
 )
 def loosen(
@@ -200,6 +205,7 @@ def loosen(
     rate: Array,
     inertia: Array,
     far: Array,
+    period: Array,
     scale: Array,
     found: Mask,
     push: Array,
@@ -214,32 +220,41 @@ def loosen(
         Desired minus measured positions and velocities [rad, m and per s].
     inertia : ndarray, shape (n,)
         Of each joint while the others are free [kg m^2, kg].
-    far, scale : ndarray, shape (n,)
-        Errors from which on the model of a joint is taken to be wrong [rad, m], limits [N m, N].
-    found, push : ndarray, shape (n,)
-        Whether it was found to be wrong, and the push over the limits. Overwritten.
-    numbers : ndarray, shape (10,)
+    far, period, scale : ndarray, shape (n,)
+        Errors from which on the model of a joint is taken to be wrong [rad, m], times since the last call [s], limits
+        [N m, N].
+    found : ndarray of bool, shape (n,)
+        Whether it was found to be wrong. Overwritten.
+    push : ndarray, shape (3, n)
+        Pushes over the limits, sides, factors. Overwritten.
+    numbers : ndarray, shape (13,)
     out : ndarray, shape (n,)
         The push [N m, N]. Overwritten.
     """
     n = error.shape[0]
     if rate.shape[0] != n or inertia.shape[0] != n or far.shape[0] != n or scale.shape[0] != n:
         return -1
-    if found.shape[0] != n or push.shape[0] != n or out.shape[0] != n or numbers.shape[0] != 10:
+    if found.shape[0] != n or push.shape[0] != 3 or push.shape[1] != n:
         return -1
-    period, status = numbers[STEP], IDLE
+    if out.shape[0] != n or numbers.shape[0] != 13 or period.shape[0] != n:
+        return -1
+    status = IDLE
     for i in range(n):
         e = error[i]
+        push[EASE, i] = min(push[EASE, i] * math.exp(numbers[EASING] * period[i]), numbers[MOST_EASE])
         bound = numbers[BEHIND] if found[i] else far[i]
+        if push[SIDE, i] != 0.0 and e * push[SIDE, i] < bound:  # the push has ended: the next grows slower
+            push[EASE, i], push[SIDE, i] = max(numbers[EASED] * push[EASE, i], numbers[LEAST_EASE]), 0.0
         if abs(e) > bound and e * rate[i] > -numbers[APPROACH] * e * e:
             found[i] = True
-            grows = numbers[GENTLE] * inertia[i] / scale[i] + numbers[GROWTH] * abs(push[i])
-            step = min(numbers[PUSH], grows) * period
-            push[i] = min(max(push[i] + (step if e > 0.0 else -step), -numbers[LARGEST]), numbers[LARGEST])
+            push[SIDE, i] = 1.0 if e > 0.0 else -1.0
+            grows = numbers[GENTLE] * inertia[i] / scale[i] + numbers[GROWTH] * abs(push[PUSHED, i])
+            step = min(push[EASE, i], 1.0) * min(numbers[PUSH], grows) * period[i] * push[SIDE, i]
+            push[PUSHED, i] = min(max(push[PUSHED, i] + step, -numbers[LARGEST]), numbers[LARGEST])
         else:
             swift = e * rate[i] < -numbers[SWIFT] * e * e
-            push[i] *= math.exp(-(numbers[RELEASE] if swift else numbers[FADING]) * period)
+            push[PUSHED, i] *= math.exp(-(numbers[RELEASE] if swift else numbers[FADING]) * period[i])
         if found[i]:
             status = FOUND
-        out[i] = push[i] * scale[i]
+        out[i] = push[PUSHED, i] * scale[i]
     return status
