@@ -91,7 +91,7 @@ def test_small_jumps_are_believed_by_their_squares_over_the_noise():
 
 
 @pytest.mark.parametrize(("noise", "nearer", "spread"), [(0.0, 0.1, 0.1), (5e-4, 0.25, 0.2), (5e-3, 0.55, 0.1)])
-@pytest.mark.parametrize("delay", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("delay", [pytest.param(0.0, marks=pytest.mark.slow), 0.5, 1.0])
 def test_how_far_small_jumps_are_believed_is_a_matter_of_noise(delay, noise, nearer, spread, rng):
     """5 of 1 rad/s^2: without noise they tell the delay, with that of a poor encoder nothing, and never a wrong one."""
     told = []
