@@ -12,7 +12,7 @@ from ...core.frames import last_link
 from ...core.parameters import parameter, per_joint
 from ...core.robot_core import RobotCore
 from ...core.robot_options import RobotOptions
-from ...core.robot_state import RobotState, pushes
+from ...core.robot_state import RobotState, effort_of_wrenches, pushes
 from ...lie_dynamics import InputError, JointFriction, Model, gravity_force, jacobian
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes, velocity_noise
@@ -268,6 +268,7 @@ class ContactCore(RobotCore):
             found = trial.update(self.model.neutral(), self.zero, self.zero) or found
         if found is not None:
             _ = ContactAnswer(found, self.frame, self.dynamics, self.options).wrench
+        effort_of_wrenches(self.dynamics, self.model.neutral(), np.zeros((self.model.n_bodies, 6)))
         if options.velocity_noise:
             self.noise = SensorNoise.white(self.dynamics, options.velocity_noise, options.effort_noise, FIRST_PERIOD)
         elif self.noise is not None and np.isinf(self.noise.samples):
