@@ -52,6 +52,8 @@ COUNTS = {"stops": 1000, "holds": 1000, "switches": 1000, "glitches": 160, "impe
 REST, SWING, FASTER, FLOOR = 5e-3, 0.05, 1.1, 0.05
 """A stop is good with speeds below the first after 1.5 s [rad/s], efforts peak to peak below the second part of
 the limits then, and no speed above the third times the fastest at its begin, or the fourth [rad/s]."""
+HEAVY = 0.95
+"""Part of an effort limit that an arm takes to be held where it was drawn, from which on nobody could move it, too."""
 NONSINGULAR = 0.12
 """Least singular value of the Jacobian over the largest, turns counted as 0.3 m/rad, where impedance is judged."""
 CELLS = {
@@ -161,6 +163,7 @@ def _comes_to_rest(name: str, seed: int, end: Callable[[Any], Any]) -> dict[str,
     what, moving = draw(rng), bool(rng.random() < 0.5)
     loop = begin(name, what, draw_pose(name, rng))
     limit = limits_of(name)
+    weight = float((np.abs(loop.arm.gravity(loop.arm.q)) / limit).max())
     before = loop.run(0.6)
     if moving and not before.stopped:
         with suppress(MessageError):  # where efforts do not suffice for it, the arm stays
@@ -183,7 +186,7 @@ def _comes_to_rest(name: str, seed: int, end: Callable[[Any], Any]) -> dict[str,
     ]
     return {
         "good": not bad, "bad": bad, "moving": moving, "case": str(what), "rate": what.rate,
-        "stopped before": before.stopped,
+        "stopped before": before.stopped, "heavy": weight > HEAVY,
         "speed": float(speed), "swing": swing, "faster": float(fastest / max(first, FLOOR / FASTER)),
         "score": float(max(speed / REST, swing / SWING, fastest / max(FASTER * first, FLOOR))),
     }  # fmt: skip
@@ -425,6 +428,7 @@ def _counts(rows: list[dict[str, Any]], part: str) -> list[str]:
             keys += ["in motion" if row["moving"] else "at rest", f"{row['rate']:g} Hz"]
             keys += [f"fails: {bad}" for bad in row["bad"]]
             keys += ["had stopped by itself before"] if row["stopped before"] else []
+            keys += [f"takes more than {HEAVY:g} of a limit to be held"] if row["heavy"] else []
         if part in ("switches", "glitches"):
             keys.append(row["kind"])
         if part == "impedance":
