@@ -246,15 +246,13 @@ def limited_damping(mass: Array, damping: Array, rate: Array | float, velocity: 
     ndarray, shape (n,)
         [N m, N].
     """
-    if not isinstance(rate, np.ndarray):
-        scale: Array | float = rate
-    else:
+    if isinstance(rate, np.ndarray):
         root = np.sqrt(np.maximum(rate, 0.0))
-        scale = root * root[:, None]
-    if np.max(scale) <= 0.0:
+        mass, rate = mass * root * root[:, None], float(root.any())
+    if rate <= 0.0:
         return np.zeros_like(velocity)
     force = np.empty(len(damping))
-    matrix = np.multiply(mass, scale, order="C")
+    matrix = np.multiply(mass, rate, order="C")
     if parallel_damping(matrix, np.ascontiguousarray(damping), np.ascontiguousarray(velocity), force) != DONE:
         return np.zeros_like(velocity)  # M is singular to round-off: nothing is light there, and nothing is known
     return force

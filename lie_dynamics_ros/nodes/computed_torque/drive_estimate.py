@@ -155,15 +155,15 @@ class DriveEstimate:
         ])  # fmt: skip
         self._pushing = np.array([
             BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, EASED, LEAST_EASE, MOST_EASE,
-            REGROWS,
+            REGROWS, REGROWS_AT_REST, 0.0,
         ])  # fmt: skip
-        self._work = np.empty((3, 5))
+        self._work, self._even = np.empty((3, 5)), np.ones(len(scale))
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learned."""
         self.state, self.idle = DriveState(len(self.scale)), True
-        self._haste: Array | float = 1.0
+        self._haste: Array | None = None
         self.rotors = self.felt = np.zeros(len(self.scale))
         self._taken = np.zeros((len(self.scale), 5))
 
@@ -192,7 +192,8 @@ class DriveEstimate:
         found in positions, with a ``step`` [rad, m], filters are slower: noise in accelerations hides rotors.
         """
         s = self.state
-        s.wander *= self._haste
+        if self._haste is not None:
+            s.wander *= self._haste
         if effort is None or period <= 0.0:
             s.begun = False
             return
@@ -215,25 +216,24 @@ class DriveEstimate:
             s.begun = False
 
     def loosen(
-        self, error: Array, rate: Array, period: float, mass: Array, far: Array, moving: bool = True,
-        haste: Array | float = 1.0,
+        self, error: Array, rate: Array, period: float, mass: Array, far: Array, desired: Array,
+        haste: Array | None = None,
     ) -> Array:  # fmt: skip
         """Return what is added to set joints going that do not follow [N m, N]: it grows while errors do not fade.
 
         It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
         faster as long as nothing moves. Joints whose model was found to be wrong are pushed; others where errors are
-        ``far`` (n,), as their model is taken to be wrong then. While they are not to be ``moving``, each push makes the
-        next ones grow slower. Where feedback is lowered, they and what is learned of offsets change slower, by
-        ``haste``, a number or (n,).
+        ``far`` (n,), as their model is taken to be wrong then. Where no velocity is ``desired`` (n,), each push makes
+        the next ones grow slower. Where feedback is lowered, they and what is learned of offsets change slower, by
+        ``haste`` (n,).
         """
         s, pushed, self._haste = self.state, np.empty(len(error)), haste
-        self._pushing[k.EASED] = 1.0 if moving else EASED
-        self._pushing[k.EASING] = REGROWS if moving else REGROWS_AT_REST
+        self._pushing[k.STEP] = period
         inertia = np.diagonal(mass)
         if (np.abs(error) > np.where(s.found, BEHIND, far)).any():
             with suppress(np.linalg.LinAlgError):  # where axes line up, far less than the diagonal
                 inertia = 1.0 / np.diagonal(np.linalg.inv(mass))
-        given = _numbers(error, rate, inertia, far, np.broadcast_to(haste * period, len(error)))
+        given = _numbers(error, rate, inertia, far, desired, self._even if haste is None else haste)
         status = k.loosen(*given, self.scale, s.found, s.push, self._pushing, pushed)
         if status not in (k.IDLE, k.FOUND):
             return np.zeros(len(error))

@@ -179,8 +179,8 @@ class Gains:
         Of mode computed_torque.
     factor : float
         By which the bandwidth of mode computed_torque is below what was requested; 1 where it is not.
-    haste : float or ndarray
-        What grows by errors grows slower by this factor while feedback is lowered.
+    haste : ndarray, or None
+        What grows by errors grows slower by this factor where feedback is lowered; None where it is not.
     quick, late : float or ndarray
         Parts of a velocity that damping of mode computed_torque acts on, as it is and behind two low-passes of
         `LATE_FILTER`; 1 and 0 where feedback is not lowered.
@@ -223,7 +223,7 @@ class Gains:
     guide_cap: float
     stop: StopGains
     tool: ToolGains
-    haste: Array | float = 1.0
+    haste: Array | None = None
     quick: Array | float = 1.0
     late: Array | float = 0.0
     firm: bool = True

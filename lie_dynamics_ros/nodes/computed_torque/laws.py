@@ -255,7 +255,7 @@ class Laws:
             return LawEffort(effort, qd, acceleration, calm)
         error, rate = desired.position - q, desired.velocity - qd
         M = self.inertia(q)
-        loose = drives.loosen(error, rate, period, M, self._off(self._far), bool(desired.velocity.any()), g.haste)
+        loose = drives.loosen(error, rate, period, M, self._off(self._far), desired.velocity, g.haste)
         if drives.idle:
             return LawEffort(effort, qd, acceleration, calm)
         slid = (rate if g.firm else desired.velocity - v) + g.spring * error
@@ -345,7 +345,7 @@ class Laws:
         if drives is not None:
             error, rate = desired.position - q, desired.velocity - qd
             far = self._off(FAR_CARRYING * self._behind if adaptive else self._behind)
-            damping = damping + drives.loosen(error, rate, period, M, far, bool(desired.velocity.any()))
+            damping = damping + drives.loosen(error, rate, period, M, far, desired.velocity)
             damping = damping + drives.felt * r.acceleration
             damping = damping + (drives.rotors - drives.felt) * desired.acceleration
             if not adaptive:

@@ -82,8 +82,8 @@ class OscillationState:
         The least by which anything is multiplied.
     quick, most : ndarray, shape (n,)
         Factors of the rates of feedback of joints, in a stop of their dampers, and what they may rise to.
-    first : ndarray, shape (n,)
-        The same of damping in mode computed_torque at first, besides.
+    first, careful : ndarray, bool
+        The same of damping in mode computed_torque at first, besides, and whether any is still below 1.
     fed : ndarray of bool, shape (n,)
         In a stop: joints whose dampers were just found to feed an oscillation.
     slow, slow_most : float
@@ -98,6 +98,7 @@ class OscillationState:
     swing: float = SWING
     factor: float = 1.0
     calm: float = CALM
+    careful: bool = False
     slow: float = 1.0
     slow_most: float = 1.0
     quick: Array = field(init=False)
@@ -142,7 +143,7 @@ class OscillationWatch:
     def reset(self, careful: bool = False) -> None:
         """Begin afresh, with gains as they are requested, or ``careful`` at first."""
         self.state = self._other = OscillationState(len(self._per_scale))
-        self.state.first[:] = FIRST_FACTOR if careful else 1.0
+        self.state.first[:], self.state.careful = FIRST_FACTOR if careful else 1.0, careful
 
     def begin(self, stop: bool, late: float = 0.0, share: Array | float = 1.0) -> None:
         """Watch a stop, which has gains of its own, or go on where the last one began.
@@ -197,8 +198,9 @@ class OscillationWatch:
         if late:
             clear = s.table[SWUNG] > CLEAR * (s.swing + noise * self._per_scale)
             return self._answer_in_stop(found == 1, clear, period, late, swing, lower)
-        if (s.first < 1.0).any():
+        if s.careful:
             s.first = np.minimum(1.0, s.first * 2.0 ** (period / FIRST_RISE))
+            s.careful = bool((s.first < 1.0).any())
         if found == 1:
             s.shake(s.table[TURNS_ROW] > ALONG * TURNS, lower)
             if swing < VIOLENT:  # whether it helped is to be seen

@@ -459,7 +459,7 @@ def _warm_up(parts: ControllerParts) -> None:
     other["watch"].update(zero, 1e-3)
     if laws.drives is not None:
         other["drives"].update(dynamics, q, zero, zero, zero, 1e-3)
-        other["drives"].loosen(zero, zero, 1e-3, np.diag(robot.scale), robot.scale)
+        other["drives"].loosen(zero, zero, 1e-3, np.diag(robot.scale), robot.scale, zero)
     rest = StopMotion((q, zero, zero), zero, zero, q, zero, zero, zero, zero, False, None, [], laws.gains.stop)
     laws.stopping(q, zero, rest)
     gravity_force(dynamics, q)

@@ -105,7 +105,9 @@ def test_pushes_grow_where_errors_stay_and_go_where_they_fade(moving, rng):
     for _ in range(200):
         error = rng.choice([-1.0, 1.0]) * rng.uniform(0.0, 0.03, n)
         rate = rng.uniform(-20.0, 5.0, n) * error
-        told = estimate.loosen(error, rate, 0.002, mass, far, moving, h / 0.002)
+        told = estimate.loosen(
+            error, rate, 0.002, mass, far, np.array([0.0, 0.1 * moving, 0.0, 0.0, 0.0, 0.0]), h / 0.002
+        )
         ease = np.minimum(ease * np.exp((d.REGROWS if moving else d.REGROWS_AT_REST) * h), d.MOST_EASE)
         ended = (side != 0.0) & (error * side < np.where(found, d.BEHIND, far))
         ease = np.where(ended & (not moving), np.maximum(d.EASED * ease, d.LEAST_EASE), ease)
@@ -130,7 +132,10 @@ def test_arrays_of_any_layout_do(as_given, rng):
         qd = qd.astype(np.float32).astype(float)
         one.update(model, q, qd, qd, effort, h)
         other.update(model, q, as_given(qd), as_given(qd), effort, h)
-        pushes = one.loosen(qd, -qd, h, np.eye(6), far), other.loosen(as_given(qd), -as_given(qd), h, np.eye(6), far)
+        pushes = (
+            e.loosen(x, -x, h, np.eye(6), far, x, haste)
+            for e, x, haste in ((one, qd, None), (other, as_given(qd), np.ones(6)))
+        )
         np.testing.assert_array_equal(*pushes)
         np.testing.assert_array_equal(one.rotors, other.rotors)
         assert one.idle == other.idle

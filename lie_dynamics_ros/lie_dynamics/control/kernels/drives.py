@@ -29,9 +29,9 @@ SURPRISE = 4.0
 #: fast the push grows at most [1/s] and at first, over the inertia [rad/s^3], rate at which it grows while nothing
 #: moves [1/s], the largest, rate from which on an error fades swiftly [1/s], rates at which the push fades then, and
 #: else [1/s], factor by which pushes grow slower after each of them, the least and the largest of their product, which
-#: counts up to 1, rate at which that rises again [1/s].
+#: counts up to 1, rates at which that rises again while joints are to move, and else [1/s], period [s].
 BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST, SWIFT, RELEASE, FADING = range(9)
-EASED, LEAST_EASE, MOST_EASE, EASING = range(9, 13)
+EASED, LEAST_EASE, MOST_EASE, EASING, EASING_AT_REST, STEP = range(9, 15)
 #: Rows of the state of `loosen`: push over the limit, side that a joint is pushed to, 0 for none, and factor of the
 #: rate at which pushes grow.
 PUSHED, SIDE, EASE = range(3)
@@ -196,8 +196,8 @@ def learn(
 
 
 @kernel(
-    "(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1], float64[:,::1],"
-    " float64[::1], float64[::1])",
+    "(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], boolean[::1],"
+    " float64[:,::1], float64[::1], float64[::1])",
     quick=True,
 )
 def loosen(
@@ -205,7 +205,8 @@ def loosen(
     rate: Array,
     inertia: Array,
     far: Array,
-    period: Array,
+    desired: Array,
+    haste: Array,
     scale: Array,
     found: Mask,
     push: Array,
@@ -220,14 +221,14 @@ def loosen(
         Desired minus measured positions and velocities [rad, m and per s].
     inertia : ndarray, shape (n,)
         Of each joint while the others are free [kg m^2, kg].
-    far, period, scale : ndarray, shape (n,)
-        Errors from which on the model of a joint is taken to be wrong [rad, m], times since the last call [s], limits
-        [N m, N].
+    far, desired, haste, scale : ndarray, shape (n,)
+        Errors from which on the model of a joint is taken to be wrong [rad, m], desired velocities [rad/s, m/s], by
+        what all of a joint changes slower, limits [N m, N].
     found : ndarray of bool, shape (n,)
         Whether it was found to be wrong. Overwritten.
     push : ndarray, shape (3, n)
         Pushes over the limits, sides, factors. Overwritten.
-    numbers : ndarray, shape (13,)
+    numbers : ndarray, shape (15,)
     out : ndarray, shape (n,)
         The push [N m, N]. Overwritten.
     """
@@ -236,24 +237,27 @@ def loosen(
         return -1
     if found.shape[0] != n or push.shape[0] != 3 or push.shape[1] != n:
         return -1
-    if out.shape[0] != n or numbers.shape[0] != 13 or period.shape[0] != n:
+    if out.shape[0] != n or numbers.shape[0] != 15 or desired.shape[0] != n or haste.shape[0] != n:
         return -1
-    status = IDLE
+    status, moving = IDLE, False
     for i in range(n):
-        e = error[i]
-        push[EASE, i] = min(push[EASE, i] * math.exp(numbers[EASING] * period[i]), numbers[MOST_EASE])
+        moving = moving or desired[i] != 0.0
+    eased, easing = (1.0, numbers[EASING]) if moving else (numbers[EASED], numbers[EASING_AT_REST])
+    for i in range(n):
+        e, period = error[i], haste[i] * numbers[STEP]
+        push[EASE, i] = min(push[EASE, i] * math.exp(easing * period), numbers[MOST_EASE])
         bound = numbers[BEHIND] if found[i] else far[i]
         if push[SIDE, i] != 0.0 and e * push[SIDE, i] < bound:  # the push has ended: the next grows slower
-            push[EASE, i], push[SIDE, i] = max(numbers[EASED] * push[EASE, i], numbers[LEAST_EASE]), 0.0
+            push[EASE, i], push[SIDE, i] = max(eased * push[EASE, i], numbers[LEAST_EASE]), 0.0
         if abs(e) > bound and e * rate[i] > -numbers[APPROACH] * e * e:
             found[i] = True
             push[SIDE, i] = 1.0 if e > 0.0 else -1.0
             grows = numbers[GENTLE] * inertia[i] / scale[i] + numbers[GROWTH] * abs(push[PUSHED, i])
-            step = min(push[EASE, i], 1.0) * min(numbers[PUSH], grows) * period[i] * push[SIDE, i]
+            step = min(push[EASE, i], 1.0) * min(numbers[PUSH], grows) * period * push[SIDE, i]
             push[PUSHED, i] = min(max(push[PUSHED, i] + step, -numbers[LARGEST]), numbers[LARGEST])
         else:
             swift = e * rate[i] < -numbers[SWIFT] * e * e
-            push[PUSHED, i] *= math.exp(-(numbers[RELEASE] if swift else numbers[FADING]) * period[i])
+            push[PUSHED, i] *= math.exp(-(numbers[RELEASE] if swift else numbers[FADING]) * period)
         if found[i]:
             status = FOUND
         out[i] = push[PUSHED, i] * scale[i]
