@@ -7,7 +7,10 @@ from support.control.control_loop import ControlLoop
 from support.cores import make_core, sine
 
 from lie_dynamics_ros.lie_dynamics import gravity_force
+from lie_dynamics_ros.lie_dynamics.control import SoftLimits
+from lie_dynamics_ros.nodes.computed_torque.gains import lowered
 from lie_dynamics_ros.nodes.computed_torque.oscillation_watch import CALM, LEAST_FACTOR, SWING, TURNS, OscillationWatch
+from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_piece import Desired
 
 PERIOD = 0.002
 
@@ -236,3 +239,22 @@ def test_efforts_of_any_layout_are_watched():
         plain.update(wide[:, 0].copy(), 0.002)
         strided.update(wide[:, 0], 0.002, noise=0.0)
     assert strided.factor == plain.factor < 1.0
+
+
+def test_joints_whose_feedback_is_lowered_brake_before_limits_as_gently():
+    """The first joint of a Panda is fed an oscillation; both of the first two are beyond their way to rest."""
+    model = arms.load("panda_arm").model
+    core = make_core(model)
+    parts = core.control.parts
+    gains, factor = parts.timing.gains, np.where(np.arange(model.nv) == 0, 0.2, 1.0)
+    q = np.where(np.arange(model.nv) < 2, model.limits.upper - 1e-3, model.neutral())
+    desired = Desired(q, np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv))
+    qd = 0.5 * (np.arange(model.nv) < 2)
+    found = []
+    parts.laws.set_gains(lowered(gains, factor, factor))
+    for soft in (parts.laws.soft, SoftLimits(-np.inf * q**0, np.inf * q**0)):
+        parts.laws.soft = soft
+        found.append(parts.laws.wanted("computed_torque", q, qd, desired, 0.0, False).acceleration)
+    braking = (found[0] - found[1])[:2]
+    assert braking[1] < 0.0
+    assert braking[0] / braking[1] == pytest.approx(factor[0] ** 2, rel=1e-2)

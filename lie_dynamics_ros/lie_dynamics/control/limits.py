@@ -102,13 +102,15 @@ class SoftLimits:
         self.center = 0.5 * (np.where(below & above, lower, 0.0) + np.where(below & above, upper, 0.0))
         self.usual = np.where(below & above, upper - self.center, np.where(below | above, -1.0, np.finfo(float).max))
 
-    def acceleration(self, position: Array, velocity: Array, rate: float, desired: Array | None = None) -> Array | None:
+    def acceleration(
+        self, position: Array, velocity: Array, rate: Array | float, desired: Array | None = None
+    ) -> Array | None:
         """Return the braking acceleration (n,), or None where no joint needs any.
 
         Parameters
         ----------
         position, velocity : ndarray, shape (n,)
-        rate : float
+        rate : float or ndarray, shape (n,)
             r [1/s].
         desired : ndarray, shape (n,), optional
             Desired velocity, where a motion is followed.

@@ -174,7 +174,7 @@ class Laws:
         self._nowhere = np.full(model.nv, np.inf)
         self._far = self._behind = self._nowhere  # errors that a joint's model is taken for wrong from
         self._late = np.zeros((2, model.nv))  # errors of velocities behind each low-pass, while gains are lowered
-        self._brake = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
+        self._brake: Array | float = 0.0  # rate at which mode computed_torque brakes before limits [1/s]
 
     def set_gains(self, gains: Gains) -> None:
         """Take over gains; what the integral exerts stays as it is."""
@@ -188,7 +188,7 @@ class Laws:
         if not self._lagging:
             self._late[:] = 0.0
         self.gains, self._differ = gains, bool(gains.extra_rates.any())
-        self._brake = float((gains.quick * gains.kd).max())
+        self._brake = gains.quick * float(gains.kd.max())
 
     def turn_gravity(self, model: Robot) -> None:
         """Go on with the same model under another gravity; what was learned and integrated stays."""
