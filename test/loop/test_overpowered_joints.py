@@ -26,6 +26,7 @@ def test_a_shoulder_that_bears_its_arm_by_friction_alone_bears_a_load_that_is_to
     assert found["good"], found
 
 
+@pytest.mark.slow  # in every run the law by which it stays slow, above
 def test_an_arm_whose_shoulder_sinks_stays_slow():
     """1.02 of a limit, and a load that is not there: the elbow was thrown at 2.8 of its limit; what sinks sinks."""
     pytest.importorskip("mujoco", reason="MuJoCo, which simulates the arms, is not installed")

@@ -16,7 +16,7 @@ CASES = [
     pytest.param("tiago", 2120030, marks=SLOW),
     ("ur3", 2120033),  # crept against dry friction of 2 %
     pytest.param("tiago", 930046, marks=SLOW),  # swung by some steps of its positions, which hid it
-    ("panda", 2140040),  # and its gears by less than one, on and on
+    pytest.param("panda", 2140040, marks=SLOW),  # and its gears by less than one, on and on
     pytest.param("xarm7", 2130003, marks=SLOW),  # bears a payload with all of a limit as it stops
 ]
 

@@ -14,12 +14,12 @@ KP, KD = np.array([600.0, 600, 600, 600, 250, 150, 50]), np.array([50.0, 50, 50,
 
 
 def follow(core, simulated, seconds, with_effort=True):
-    """A driver that runs its spring and damper at 2 kHz about set points that come at 500 Hz; returns its errors."""
+    """A driver that runs its spring and damper at 2 kHz about set points that come at 250 Hz; returns its errors."""
     errors = []
-    for k in range(round(500 * seconds)):
-        point = make_setpoint(core, core.answer(RobotState(S + k * S // 500, simulated.q, simulated.qd)))
+    for k in range(round(250 * seconds)):
+        point = make_setpoint(core, core.answer(RobotState(S + k * S // 250, simulated.q, simulated.qd)))
         errors.append(point.position - simulated.q)
-        for _ in range(4):
+        for _ in range(8):
             tau = KP * (point.position - simulated.q) + KD * (point.velocity - simulated.qd)
             simulated.advance(tau + point.effort if with_effort else tau + core.gravity(simulated.q), 1)
         if k == 0:

@@ -58,8 +58,8 @@ def test_a_stop_at_full_speed_keeps_limits_and_its_path(mode):
 
 
 LOOPS = [(1000.0, 0.0), (1000.0, 0.5), (1000.0, 1.0), (500.0, 0.0), (500.0, 1.0)]
-KEPT = (None, 4), (25.0, 3), (25.0, 1)
-"""Of accelerations and loops those of every run; with a computed torque, as with each delay and each rate."""
+KEPT = (None, 4), (25.0, 3)
+"""Of accelerations and loops those of every run."""
 
 
 @pytest.mark.parametrize(

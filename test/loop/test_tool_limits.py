@@ -100,14 +100,9 @@ TURNED = [
 ]
 
 
-KEPT = (315,)
-"""In every run: from a straight arm, far away. Mode operational_space beyond reach and limits has its own test."""
 
-
-@pytest.mark.parametrize(
-    ("name", "mode", "k"),
-    [pytest.param(*case, marks=() if case[-1] in KEPT else pytest.mark.slow) for case in TURNED],
-)
+@pytest.mark.slow  # in every run an arm is beyond reach and limits, in the test before
+@pytest.mark.parametrize(("name", "mode", "k"), TURNED)
 def test_what_cannot_be_reached_turns_the_tool_little(name, mode, k):
     """A posture that pulls on, targets beyond limits and reach: by the metric of the mass it turned half a radian."""
     judge_from(name, mode, k)
