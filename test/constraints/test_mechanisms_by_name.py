@@ -384,6 +384,10 @@ def test_travel_left_of_a_linear_delta():
         if reason == "reach":
             with pytest.raises(InputError, match="out of reach"):
                 made.inverse_kinematics(beyond)
+
+
+@pytest.mark.slow  # in every run that of a pentapod does, in test_pentapod
+def test_travel_left_upwards_of_a_stewart_platform_ends_with_a_leg():
     platform = mechanism("6-UPS")
     left = platform.travel_left(platform.q)
     assert left.axes[3:] == ("about x", "about y", "about z") and (left.forwards > 0.01).all()

@@ -52,7 +52,7 @@ def by_time(trajectory):
     return motion, (0.0, trajectory.duration)
 
 
-def shortest(path, limit, judge, steps=300, fastest=None):
+def shortest(path, limit, judge, steps=150, fastest=None):
     """Return the shortest time along a path by effort limits [s], on a dense grid; s is the path's parameter.
 
     From rest to rest, or, with ``fastest``, at any rate up to that at its ends. Efforts are linear in s'' and s'^2,

@@ -95,7 +95,7 @@ def test_the_stiffness_is_the_slope_of_coordinates(rng):
         pytest.param(0.0, 0.0, 3.0, marks=pytest.mark.slow),
         (0.7, 0.0, 3.0),
         (0.7, 0.1, 3.0),
-        (0.0, 0.0, 300.0),
+        pytest.param(0.0, 0.0, 300.0, marks=pytest.mark.slow),
         pytest.param(0.7, 0.1, 300.0, marks=pytest.mark.slow),
     ],
 )
@@ -177,7 +177,7 @@ def test_with_the_right_model_nothing_is_learned(rng):
     np.testing.assert_allclose(control.parameters, before, atol=1e-6)
 
 
-@pytest.mark.parametrize("size", every_run([1e2, 1e160, np.inf], [1e2, 1e8, 1e160, 1e300, np.inf, np.nan]))
+@pytest.mark.parametrize("size", every_run([1e160, np.inf], [1e2, 1e8, 1e160, 1e300, np.inf, np.nan]))
 def test_whatever_the_efforts_estimates_stay_in_the_set_and_recover(size, rng):
     control, true = learner(), loaded()
     state = true.random(rng), np.zeros(7)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.compare import relative
+from support.grids import every_run
 from support.plain_python import run_in_plain_python
 from support.sample_trees import around, to_model, zoo
 
@@ -73,7 +74,7 @@ def run(program, tmp_path, **environment):
     return result.stdout.split(), dict(np.load(tmp_path / "out.npz"))
 
 
-@pytest.mark.parametrize("case", ["without numba", "compilation switched off"])
+@pytest.mark.parametrize("case", every_run(["without numba"], ["without numba", "compilation switched off"]))
 def test_the_same_numbers(case, tmp_path):
     if case == "without numba":
         (warned, loaded), plain = run(PROGRAM.format(before=WITHOUT_NUMBA), tmp_path)

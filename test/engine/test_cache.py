@@ -103,14 +103,6 @@ def copies():
     starts.end()
 
 
-def run_new(program, arguments, environment, _place):
-    """As `Copies.run`, in a process that begins with nothing."""
-    command = [sys.executable, "-c", program, *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert result.returncode == 0, result.stderr
-    return result.stdout, result.stderr
-
-
 def run_toy(run, place, kernels=("double",), **environment):
     """Run the program in a folder; returns factor, cache hits, cache folder, and what it said of errors."""
     code = place / "code"
@@ -156,9 +148,9 @@ def files(folder):
     return sorted(p.suffix for p in folder.rglob("*") if p.is_file())
 
 
-def test_the_second_process_finds_what_the_first_compiled(filled, tmp_path):
+def test_the_second_process_finds_what_the_first_compiled(filled, tmp_path, copies):
     assert files(filled) == [".nbc", ".nbi"]
-    factor, hits, folder, _ = run_toy(run_new, tmp_path, LIE_DYNAMICS_CACHE_DIR=str(filled))
+    factor, hits, folder, _ = run_toy(copies.run, tmp_path, LIE_DYNAMICS_CACHE_DIR=str(filled))
     assert (factor, hits) == (2, 1)
     assert Path(folder).parent == filled
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
@@ -176,11 +168,9 @@ assert set(bodies) == {"unreachable"} and len(bodies) == len(functions), bodies
 """
 
 
-def test_of_a_kernel_no_llvm_code_is_kept_but_the_names_of_what_it_defines(filled):
+def test_of_a_kernel_no_llvm_code_is_kept_but_the_names_of_what_it_defines(filled, tmp_path, copies):
     (file,) = filled.rglob("*.nbc")
-    command = [sys.executable, "-c", KEPT, str(filled.parent / "code"), str(file)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    copies.run(KEPT, [str(filled.parent / "code"), str(file)], dict(os.environ), tmp_path)  # asserts for itself
 
 
 def test_where_numba_has_other_names_its_own_form_is_kept():

@@ -51,9 +51,9 @@ def sincos():
 def samples(reach):
     """Random numbers, and numbers next to the multiples of pi/4, where a reduction loses most."""
     rng = np.random.default_rng(11)
-    near = np.round(rng.uniform(0, reach / (np.pi / 4), 400)) * (np.pi / 4)
+    near = np.round(rng.uniform(0, reach / (np.pi / 4), 150)) * (np.pi / 4)
     near = np.concatenate([near, np.nextafter(near, 0), np.nextafter(near, 2 * reach), near * (1 + 1e-9)])
-    x = np.concatenate([rng.uniform(-reach, reach, 600), reach * 10.0 ** rng.uniform(-20, 0, 300), near, -near])
+    x = np.concatenate([rng.uniform(-reach, reach, 200), reach * 10.0 ** rng.uniform(-20, 0, 100), near, -near])
     return np.concatenate([x[np.abs(x) < reach], [0.0, 5e-324, 1e-300, np.pi, 1e-8]])
 
 

@@ -82,7 +82,7 @@ def test_straight_lines(rng):
     assert relative(where, (1.0 - s) * where[0] + s * where[-1]) < 1e-8
 
 
-@pytest.mark.parametrize("links", [2, 3])
+@pytest.mark.parametrize("links", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_motion_without_forces(links):
     """The same motion by integrating the equations of motion from the start."""
     model = rods_in_a_row(links)

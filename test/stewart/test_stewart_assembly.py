@@ -129,6 +129,7 @@ def test_every_start_system_is_a_solution():
             assert np.linalg.matrix_rank(jacobian) == 6
 
 
+@pytest.mark.slow  # in every run a search among complex poses, too, in test_stewart_assembly_certainty
 def test_real_poses_by_blind_search(rng):
     """Every pose to which a local solver gets from random guesses is in the list, and it gets to each of them."""
     case = random_case("general", rng)
@@ -201,6 +202,7 @@ def test_griffis_duffy_moves():
     assert values[5] < 1e-5 * values[0] < values[4]
 
 
+@pytest.mark.slow  # in every run similar hexagons of one size do, in test_stewart_assembly_certainty
 def test_parallel_translation_of_a_congruent_platform():
     """Congruent sides and equal lengths: the platform swings without turning, on a sphere."""
     points = np.random.default_rng(4).normal(size=(6, 3))

@@ -48,7 +48,7 @@ def real_poses(zeros):
     return found
 
 
-KEPT = ("five collinear on one side", "four collinear on both sides, flat")
+KEPT = ("four collinear on both sides, flat",)
 """In every run with a blind search; counts of all are in `test_stewart_assembly_invariance`."""
 
 
@@ -118,7 +118,7 @@ def test_nothing_is_certain_where_rounding_hides_poses(distance, rng):
     assert not found.certain or (len(found) and gaps(found.poses, case.pose).min() < 1e-5)
 
 
-@pytest.mark.parametrize("ratio", [1.0, pytest.param(0.6, marks=pytest.mark.slow), 1e-3])
+@pytest.mark.parametrize("ratio", every_run([1.0, 1e-3], (1.0, 0.6, 1e-3)))
 def test_a_singular_design_moves_whatever_its_size(ratio, rng):
     case = case_of(similar_hexagons_on_circles(ratio), rng)
     for base, top in ((case.base, case.platform), (case.platform, case.base)):

@@ -1,8 +1,5 @@
 """The controller without ROS: its state machine, stops, changes at run time, limits, refusals, what it tells."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from core_loop import EVERY, MIDDLE, ZERO, Loop, S, panda
@@ -25,12 +22,6 @@ from lie_dynamics_ros.nodes.computed_torque.report import make_report
 from lie_dynamics_ros.nodes.computed_torque.tool_options import TOOL_MODES
 
 ALIGNED = np.array([0.3, 0.0, -0.4, -1.5, 0.2, 1.8, 0.5])
-
-
-def test_the_core_knows_no_ros():
-    code = "import sys, lie_dynamics_ros.nodes.computed_torque.core as c; print(*sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not [name for name in found.stdout.split() if "rclpy" in name or name.endswith("_msgs")]
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,10 @@ def test_two_legs_fail_at_once():
     assert sorted(told.named) == [(80, "leg 2"), (80, "leg 5")] and not told.returned and told.worst < 5.0
 
 
-def test_five_legs_and_an_imu_hold_for_a_second():
-    record = recording(np.random.default_rng(9), PLATFORM, 1140)
-    record.lengths[100:1100, 3] = np.nan
+@pytest.mark.parametrize("silent", [300, pytest.param(1000, marks=pytest.mark.slow)])
+def test_five_legs_and_an_imu_hold_for_a_second(silent):
+    record = recording(np.random.default_rng(9), PLATFORM, silent + 140)
+    record.lengths[100 : 100 + silent, 3] = np.nan
     told = follow(fusion_for(record), record)
     assert told.named == [(100, "leg 4")] and [name for _, name in told.returned] == ["leg 4"] and told.worst < 5.0
 
@@ -194,7 +195,7 @@ LATE = ("alignment", 4e-3)
 
 @pytest.mark.parametrize(
     ("kind", "late"),
-    every_run([("gyroscope", 0.0), ("accelerometer", 0.0), LATE], [*((kind, 0.0) for kind in ERRORS), LATE]),
+    every_run([("gyroscope", 0.0), LATE], [*((kind, 0.0) for kind in ERRORS), LATE]),
 )
 def test_an_ordinary_imu_costs_no_healthy_leg(kind, late, off_by_legs_alone):
     """Turned by 1.5 degrees, 2 % off, or late: no worse than the legs alone, and the covariance tells it."""
@@ -210,7 +211,8 @@ def test_an_ordinary_imu_costs_no_healthy_leg(kind, late, off_by_legs_alone):
     assert 1 / 1.5 < np.sqrt(np.mean(deviations(record.poses, found)[:, 3:] ** 2)) < 1.5
 
 
-@pytest.mark.parametrize("peak", [pytest.param(6.0, marks=pytest.mark.slow), 30.0])
+@pytest.mark.slow  # in every run two seeds of the test after the next, of platforms in motion
+@pytest.mark.parametrize("peak", [6.0, 30.0])
 def test_what_a_knock_leaves_out_comes_back(peak):
     """Forth, back for twice as long, forth again, within 20 ms: what disagrees meanwhile is in use a second later."""
     rng, fine, step = np.random.default_rng(19), 1e-4, 20
@@ -269,7 +271,7 @@ def test_no_knock_leaves_anything_out_for_long(inertial, seeds):
 
 @pytest.mark.parametrize(
     ("jump", "back"),
-    every_run([(3e-4, 1.0), (1e-3, 0.6)], [(3e-4, 1.0), (1e-3, 0.6), (1e-3, 1.0), (1e-3, 0.0)]),
+    every_run([(3e-4, 1.0)], [(3e-4, 1.0), (1e-3, 0.6), (1e-3, 1.0), (1e-3, 0.0)]),
 )
 def test_a_leg_that_jumps_back_is_taken_in_beside_an_imu_of_unknown_delay(jump, back):
     """The IMU is 2 ms late, which nobody told: without the leg its length is soon known to a millimetre only."""

@@ -189,9 +189,10 @@ def test_single_updates_and_batch_agree_also_when_ambiguous():
 
 
 @pytest.mark.parametrize(
-    "make_copy", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))], ids=["copy", "deepcopy", "pickle"]
+    ("make_copy", "start"),
+    [(copy.copy, 1.3), (copy.deepcopy, 1.3), (lambda t: pickle.loads(pickle.dumps(t)), 1.566)],
+    ids=["copy", "deepcopy", "pickle"],
 )
-@pytest.mark.parametrize("start", [1.3, 1.566])
 def test_copies_share_nothing(make_copy, start):
     platform = reference_platform()
     tracker = StewartTracker(platform, crossing(start - 0.05), SPEEDS, leg_noise=2e-5)
@@ -232,7 +233,7 @@ def oracle_screw(T, twist, t):
     return T @ expm(t * X)
 
 
-@pytest.mark.parametrize("seed", every_run([0, 1], range(4)))
+@pytest.mark.parametrize("seed", every_run([0], range(4)))
 def test_time_left_before_a_singularity(seed):
     rng = np.random.default_rng(seed)
     platform = reference_platform()
