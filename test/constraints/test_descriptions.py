@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import (
     ConstraintSet,
@@ -83,7 +84,7 @@ def test_yaml(tmp_path):
     assert error[0] == pytest.approx(0.5 * (0.02 / 0.3 - 0.3), rel=1e-14)
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("text", "message"),
     [
         ("loops: [", "YAML text is not valid YAML at line 2, column 1"),

@@ -254,7 +254,7 @@ def test_operational_space_of_some_components():
     st.lists(st.tuples(st.floats(-100, 100), st.floats(0, 50), st.floats(-60, 60)), min_size=1, max_size=7),
     st.sampled_from(["scale", "clip"]),
 )
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_efforts_stay_within_limits(numbers, policy):
     wanted, bound, base = np.array(numbers).T
     found = limit_effort(wanted, bound, policy, base)

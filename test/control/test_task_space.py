@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support import arms
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import (
     GroupError,
@@ -271,7 +272,7 @@ def test_the_reference_is_driven_and_rests():
 BAD = (None, "a", [1.0, 2.0], np.nan, [np.inf] * 6, {})
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("name", "values"),
     [
         ("pose", (*BAD, np.ones((4, 4)))),

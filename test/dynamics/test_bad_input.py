@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.grids import all_of
 from support.sample_trees import branched, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -65,7 +66,7 @@ def good(argument):
     return Q if argument in ("q", "q0", "q1") else V
 
 
-@pytest.mark.parametrize(("name", "argument"), CASES)
+@all_of(("name", "argument"), CASES)
 def test_not_finite(name, argument):
     """The joint is named: the prismatic one, whose coordinate enters no sine."""
     for bad, batch in product((np.nan, np.inf, -np.inf), ((), (3,), (2, 9))):
@@ -75,7 +76,7 @@ def test_not_finite(name, argument):
             call(name, **{argument: array})
 
 
-@pytest.mark.parametrize(("name", "argument"), CASES)
+@all_of(("name", "argument"), CASES)
 def test_wrong_shapes(name, argument):
     size = good(argument).size
     for shape in ((size - 1,), (size + 1,), (0,), (), (2, size + 1), (size, 1), (3, 0)):
@@ -83,21 +84,21 @@ def test_wrong_shapes(name, argument):
             call(name, **{argument: np.zeros(shape)})
 
 
-@pytest.mark.parametrize(("name", "argument"), CASES)
+@all_of(("name", "argument"), CASES)
 def test_not_numbers(name, argument):
     for value in ("abc", None, {}, [[1], [1, 2]], [], [object()], np.array(["x"])):
         with pytest.raises(InputError, match=rf"^{argument}: "):
             call(name, **{argument: value})
 
 
-@pytest.mark.parametrize(("name", "argument"), [c for c in CASES if len(FUNCTIONS[c[0]][1]) > 1])
+@all_of(("name", "argument"), [c for c in CASES if len(FUNCTIONS[c[0]][1]) > 1])
 def test_batches_that_do_not_fit(name, argument):
     other = next(a for a in FUNCTIONS[name][1] if a != argument)
     with pytest.raises(InputError, match=r"batch dimensions do not fit each other: q0? \("):
         call(name, **{argument: np.array([good(argument)] * 2), other: np.array([good(other)] * 3)})
 
 
-@pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("integrate", "difference")])
+@all_of("name", [n for n in FUNCTIONS if n not in ("integrate", "difference")])
 def test_quaternions_of_another_length(name):
     start = MODEL.joint("joint spherical 2").q_slice.start
     for scale, batch in product((0.0, 0.5, 1.0 + 1e-5, -2.0, 1e200), ((), (5,))):
@@ -131,10 +132,9 @@ def test_external_wrenches(batch):
         inverse_dynamics(MODEL, q, V, V, "push")
 
 
-@pytest.mark.parametrize(
+@all_of(
     "mask",
     [True, [True], [1] * MODEL.nv, np.zeros(MODEL.nv), ["a"] * MODEL.nv, np.zeros((2, MODEL.nv), bool), None, []],
-    ids=repr,
 )
 def test_masks(mask):
     for q in (Q, np.array([Q, Q])):

@@ -157,7 +157,7 @@ def test_energy_goes_into_dampers_alone(both):
     q[model.joint("loose").q_slice][4:] += [0.6, 0.0, 0.5]
     for damped in (False, True):
         full = model.with_joint_terms(springs=True, damping=damped)
-        motion = simulate(full, q, np.ones(model.nv), duration=0.06, step=1e-3, method="rkmk4")
+        motion = simulate(full, q, np.ones(model.nv), duration=0.03, step=1e-3, method="rkmk4")
         energy = kinetic_energy(full, motion.q, motion.qd) + potential_energy(full, motion.q)
         power = [v @ (inverse_dynamics(full, x, v, 0 * v) - inverse_dynamics(bare(full), x, v, 0 * v))
                  for x, v in zip(motion.q, motion.qd, strict=True)]  # fmt: skip

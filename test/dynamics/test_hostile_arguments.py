@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support.grids import all_of
 from support.sample_trees import branched, to_model
 
 from lie_dynamics_ros import lie_dynamics as ld
@@ -133,7 +134,7 @@ def arguments(name):
     return function, given
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@all_of("name", FUNCTIONS)
 def test_hostile_arguments(name):
     function, given = arguments(name)
     if name.startswith("constrained_inverse_"):
@@ -180,7 +181,7 @@ def called(name, given):
 OF_MODELS = [name for name in FUNCTIONS if "model" in inspect.signature(getattr(ld, name)).parameters]
 
 
-@pytest.mark.parametrize("name", OF_MODELS)
+@all_of("name", OF_MODELS)
 def test_no_joints(name):
     """A robot that does not move: empty results, or an error of the library."""
     builder = ModelBuilder()
@@ -203,7 +204,7 @@ OF_ONE_STATE = (
 )
 
 
-@pytest.mark.parametrize("name", OF_MODELS)
+@all_of("name", OF_MODELS)
 def test_no_states(name):
     """A batch of nothing gives a batch of nothing."""
     given = {k: v[None][:0] if k in ARRAYS - {"wrench", "vector"} else v for k, v in GOOD.items()}
@@ -237,7 +238,7 @@ OF_ROOMS = [
 ]
 
 
-@pytest.mark.parametrize(("room", "name"), OF_ROOMS)
+@all_of(("room", "name"), OF_ROOMS)
 def test_what_is_no_model_is_refused_in_every_room(room, name):
     function = getattr(getattr(ld, room), name)
     parameters = inspect.signature(function).parameters.items()
@@ -257,7 +258,7 @@ def test_identification_of_a_robot_without_joints():
 NO_NUMBERS = ("a", "1.0", None, np.nan, np.inf, [1.0, 2.0], -1.0, {})
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("name", "key", "values"),
     [
         ("identify", "prior_weight", (*NO_NUMBERS, 0.0)),
@@ -294,7 +295,7 @@ def test_linearize_refuses_what_is_no_array_of_finite_numbers(key):
         assert may_do, value
 
 
-@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, np.inf, None, "1", [1.0, 2.0], object()])
+@all_of("dt", [0.0, -1.0, np.nan, np.inf, None, "1", [1.0, 2.0], object()])
 def test_linearize_refuses_what_is_no_time(dt):
     with pytest.raises(ld.InputError, match="dt: a positive time is expected"):
         ld.simulation.linearize(MODEL, *(GOOD[name] for name in ("q", "qd", "tau")), dt)
@@ -303,7 +304,7 @@ def test_linearize_refuses_what_is_no_time(dt):
 LINEAR = ("tau", "qdd", "force", "vector", "multipliers", "passive_torque", "goal", "reference")
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@all_of("name", FUNCTIONS)
 def test_finite_numbers_whose_squares_overflow_are_no_matter_for_warnings(name):
     """They are taken, or refused by an error of the library."""
     function, given = arguments(name)
@@ -318,7 +319,7 @@ def test_finite_numbers_whose_squares_overflow_are_no_matter_for_warnings(name):
 OF_STATES = [name for name in OF_MODELS if "q" in inspect.signature(getattr(ld, name)).parameters]
 
 
-@pytest.mark.parametrize("name", OF_STATES)
+@all_of("name", OF_STATES)
 def test_quaternions_whose_squares_overflow_are_refused_without_warnings(name, monkeypatch):
     model = to_model(branched(np.random.default_rng(1), ["spherical", "revolute", "spherical"], [None, 0, 1]))
     first, *_, last = model.body_names

@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import (
     ConstraintSet,
@@ -80,7 +81,7 @@ def test_functions_are_found():
     assert len(PUBLIC) > 120 and "inverse_dynamics: qdd" in PUBLIC and "identify_robot: effort" in PUBLIC
 
 
-@pytest.mark.parametrize("case", PUBLIC)
+@all_of("case", PUBLIC)
 def test_names_that_lack_a_joint_are_refused(case):
     function, key = PUBLIC[case]
     parameters = inspect.signature(function).parameters

@@ -14,11 +14,21 @@ for was, now in (("0.02", "0.001"), ("0.002", "0"), ("-0.001", "0"), ("0.003", "
     ROUND = ROUND.replace(f'"{was}"', f'"{now}"')
 
 
-@pytest.fixture(scope="module")
-def good():
+def recorded(seconds):
     rng = np.random.default_rng(2)
     model = Model.from_urdf(ARM)
-    return guess_of(model, rng, 0.3), *recording(model, rng)
+    return guess_of(model, rng, 0.3), *recording(model, rng, seconds)
+
+
+@pytest.fixture(scope="module")
+def good():
+    return recorded(10.0)
+
+
+@pytest.fixture(scope="module")
+def short():
+    """As long as it takes to see what is wrong."""
+    return recorded(7.0)
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +108,9 @@ OTHERS = (
 
 
 @pytest.mark.parametrize("said", [pytest.param(x, marks=pytest.mark.slow if x in OTHERS else ()) for x in CASES])
-def test_a_bad_one_is_refused_with_the_reason(good, said):
+def test_a_bad_one_is_refused_with_the_reason(short, said):
     with pytest.raises(RecordingError, match=said) as error:
-        identify_robot(*CASES[said](*good))
+        identify_robot(*CASES[said](*short))
     assert any(problem.fatal for problem in error.value.problems)
 
 
@@ -113,8 +123,8 @@ def test_some_clipping_and_one_joint_at_rest_are_told_and_no_reason_to_stop(good
     assert problem.kind == "clipping" and "'lift'" in problem.text
 
 
-def test_a_bad_one_is_identified_all_the_same_where_that_is_asked_for(good):
-    model, time, q, effort = good
+def test_a_bad_one_is_identified_all_the_same_where_that_is_asked_for(short):
+    model, time, q, effort = short
     found = identify_robot(model, time, q, -effort, despite_problems=True)
     said = [problem.text for problem in found.problems if problem.kind == "sign" and problem.fatal]
     assert any("all efforts have the wrong sign" in text for text in said)
@@ -190,7 +200,7 @@ def test_either_reading_is_told_where_both_explain_the_same(good):
     """A body on its axis, about which it is round, does not tell the sign of its position from that of its effort."""
     disc = ARM.replace(LINK.format("c", "0.1 0 0.04", 1.0), ROUND).replace('"0 1 0.2"', '"1 0 0"')
     model = Model.from_urdf(disc)
-    time, q, effort = recording(model, np.random.default_rng(3))
+    time, q, effort = recording(model, np.random.default_rng(3), 7.0)
     with pytest.raises(RecordingError, match=r"(effort|position) of joint 'bend' .*, or the (position|effort)"):
         identify_robot(model, time, q, flipped(effort, 2))
 
@@ -262,8 +272,8 @@ def test_a_joint_that_bears_next_to_nothing_is_no_reason_to_stop():
 
 
 @pytest.mark.parametrize("late", [pytest.param(0.12, marks=pytest.mark.slow), 0.3])
-def test_long_delays_are_found_and_told(good, late):
-    model, time, q, effort = good
+def test_long_delays_are_found_and_told(short, late):
+    model, time, q, effort = short
     rows = round(late / time[1])
     found = identify_robot(model, time[rows:], q[rows:], effort[:-rows])
     assert found.delay == pytest.approx(late, abs=2e-3)
@@ -274,7 +284,7 @@ def test_gains_that_nothing_shows_are_no_reason_to_suspect_units():
     """The last joint bears friction alone, which any gain explains; the others bear bodies of a common mass."""
     light = ARM.replace(LINK.format("c", "0.1 0 0.04", 1.0), LINK.format("c", "0 0 0", 0.1).replace("0.0", "0.00000"))
     model = Model.from_urdf(light)
-    time, q, effort = recording(model, np.random.default_rng(3), seconds=20.0)
+    time, q, effort = recording(model, np.random.default_rng(3))
     own = model.with_joint_terms()
     samples = samples_of(measured(own, time, q, effort, None))
     bodies = list(range(model.n_bodies))

@@ -108,7 +108,7 @@ def test_forms_convert_into_each_other(points):
     same(inertial_parameters.from_pseudo_inertia(inertial_parameters.pseudo_inertia(batch)), batch, 1e-13)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     moments=st.tuples(*[st.floats(-1.0, 10.0)] * 3),
     mass=st.sampled_from([0.5, 3.0, 1e4]),

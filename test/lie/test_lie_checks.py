@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import errors
 from lie_dynamics_ros.lie_dynamics.lie import quaternion, se3, so3
@@ -16,7 +17,7 @@ def test_every_error_is_a_value_error_and_survives_pickling():
     assert (str(again), again.name, again.value, again.expected) == ("message", "R", 2.0, "1")
 
 
-@pytest.mark.parametrize(
+@all_of(
     "call, words",
     [
         (lambda: so3.exp([1.0, 2.0]), ["phi", "(..., 3)", "(2,)"]),

@@ -15,7 +15,7 @@ cases = given(
     batch=st.sampled_from(BATCHES),
     seed=st.integers(0, 2**32 - 1),
 )
-many = settings(max_examples=60, deadline=None, derandomize=True)
+many = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 def close(actual, expected, tolerance=1e-13):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.compare import relative
+from support.grids import all_of
 from support.sample_trees import X, Y, Z, smallest_rotation, unit
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -88,8 +89,8 @@ def test_a_name_is_no_joint_type():
         ModelBuilder().add("a", joint="revolute")
 
 
-@pytest.mark.parametrize("make", [joint_types.revolute, joint_types.prismatic, joint_types.helical, joint_types.planar])
-@pytest.mark.parametrize("axis", [[0, 0, 0], [0, 0], [0, 0, np.nan], [np.inf, 0, 0], 3.0, "z", None], ids=str)
+@all_of("make", [joint_types.revolute, joint_types.prismatic, joint_types.helical, joint_types.planar])
+@all_of("axis", [[0, 0, 0], [0, 0], [0, 0, np.nan], [np.inf, 0, 0], 3.0, "z", None])
 def test_axes(make, axis):
     with pytest.raises(DescriptionError, match=r"an axis of three finite numbers"):
         make(axis)
@@ -130,10 +131,9 @@ def test_axes_are_normalised():
         assert (inverse_dynamics(one, [0.3], [1], [1]) == inverse_dynamics(other, [0.3], [1], [1])).all()
 
 
-@pytest.mark.parametrize(
+@all_of(
     "axis",
     [X, Y, Z, -X, -Y, -Z, [1e-9, 0, -1], [1e-200, 0, -1], [0, -1e-12, -1], [1, 0, 1e-17], [1, 1, -1e-17]],
-    ids=str,
 )
 def test_the_smallest_rotation_from_z(axis):
     axis = np.array(axis, dtype=float)

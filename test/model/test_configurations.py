@@ -29,7 +29,7 @@ def bounded(rng, size):
     return v
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(SEEDS, SIZES)
 def test_difference_undoes_integrate(seed, size):
     rng = np.random.default_rng(seed)
@@ -37,7 +37,7 @@ def test_difference_undoes_integrate(seed, size):
     assert np.abs(MODEL.difference(q, MODEL.integrate(q, v)) - v).max() < (1e-9 if size == 3.0 else 1e-12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(SEEDS)
 def test_integrate_undoes_difference(seed):
     rng = np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def test_integrate_undoes_difference(seed):
     assert relative(forward_kinematics(MODEL, c), forward_kinematics(MODEL, b)) < 1e-12  # q and -q are one rotation
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(SEEDS, SIZES)
 def test_steps_along_one_direction_add_up(seed, size):
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def test_steps_along_one_direction_add_up(seed, size):
     assert np.abs(MODEL.difference(q, back)).max() < 1e-12
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(SEEDS, SIZES)
 def test_integrate_is_the_exponential(seed, size):
     """Against the matrix exponential, joint by joint."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from support.grids import all_of
 
 from lie_dynamics_ros import lie_dynamics
 
@@ -77,7 +78,7 @@ def test_every_number_is_there_once(paper):
     assert len(named) == len(set(named)), sorted(item for item in set(named) if named.count(item) > 1)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]}")
+@all_of("row", ROWS)
 def test_functions_and_tests_exist(row):
     _, _, what, functions, reference, tests = row
     assert what and (functions or reference)

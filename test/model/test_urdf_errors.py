@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.model.urdf.reader import read_urdf
@@ -165,7 +166,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@all_of("case", CASES)
 def test_refused_by_name(case, capfd):
     source, words = CASES[case]
     with pytest.raises(LieDynamicsError) as caught:
@@ -257,8 +258,8 @@ NO_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("text", NO_NUMBERS)
-@pytest.mark.parametrize("place", ["mass", "xyz", "limit"])
+@all_of("text", NO_NUMBERS)
+@all_of("place", ["mass", "xyz", "limit"])
 def test_numbers_are_plain_decimal_ones(place, text):
     sources = {
         "mass": body(f'<inertial><mass value="{text}"/>{INERTIA}</inertial>'),
@@ -280,7 +281,7 @@ def test_infinity_is_for_limits(text):
             read_urdf(source)
 
 
-@pytest.mark.parametrize("text", ["1", "-1", "+1", "1.", ".5", "1e3", "1E-3", "-.5e+2", " 1\t", "007", "1e-400"])
+@all_of("text", ["1", "-1", "+1", "1.", ".5", "1e3", "1E-3", "-.5e+2", " 1\t", "007", "1e-400"])
 def test_numbers_in_every_plain_notation(text):
     placement = read_urdf(chain(f'<origin xyz="0 {text} 0"/>')).joints[0].placement
     assert placement[1, 3] == float(text)
@@ -308,7 +309,7 @@ FIGURES = st.sampled_from(
 
 
 @pytest.mark.filterwarnings("ignore::lie_dynamics_ros.lie_dynamics.errors.DescriptionWarning")
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_damaged_files_raise_nothing_else(data):
     """One attribute replaced or one stretch cut out: read, or refused with an error of this library."""

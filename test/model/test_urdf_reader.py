@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InertiaError
 from lie_dynamics_ros.lie_dynamics.lie import so3
@@ -88,7 +89,7 @@ def test_values_cannot_be_changed():
         joint.lower = 0.0
 
 
-@pytest.mark.parametrize(
+@all_of(
     "limit, kind, expected",
     [
         ("", "revolute", (-np.inf, np.inf, np.inf, np.inf)),

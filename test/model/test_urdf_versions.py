@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import Model, ModelBuilder, gravity_force, joint_types, mass_matrix
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning
@@ -23,8 +24,8 @@ def random_turns(count):
     return [" ".join(repr(float(x)) for x in turn / np.linalg.norm(turn)) for turn in turns]
 
 
-@pytest.mark.parametrize("version", ["1.1", "1.2"])
-@pytest.mark.parametrize("turn", [*random_turns(5), "0 0 0.70710678 0.70710678", "0 0.71 0 0.71", "-1 0 0 0"])
+@all_of("version", ["1.1", "1.2"])
+@all_of("turn", [*random_turns(5), "0 0 0.70710678 0.70710678", "0 0.71 0 0.71", "-1 0 0 0"])
 def test_quaternions_of_joints_and_inertials(version, turn):
     pin = pytest.importorskip("pinocchio")
     text = arm(f'version="{version}"', f'xyz="1 2 3" quat_xyzw="{turn}"', f'quat_xyzw="{turn}" xyz="0.5 0 0.1"')

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from stewart_oracle import STATES, lengths, pose_of, random_pose, rotation
-from support.grids import every_run
+from support.grids import all_of, every_run
 
 from lie_dynamics_ros.lie_dynamics.errors import GroupError
 from lie_dynamics_ros.lie_dynamics.lie import so3
@@ -210,7 +210,7 @@ def test_lengths_that_no_pose_has_are_told_not_solved(method):
     assert np.isfinite(found.pose).all()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@all_of("seed", range(10))
 def test_real_poses_pass_the_test_of_reachability(seed):
     rng = np.random.default_rng(seed)
     for platform in (PLATFORM, dietmaier_platform()[0]):
@@ -247,7 +247,7 @@ def test_bad_lengths(lengths_, message):
         solve_forward_kinematics(PLATFORM, lengths_, PLATFORM.home_pose)
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("method", "options", "message"),
     [
         ("newton", {}, "method is 'newton', expected one of auto, gn-se3, lm-se3, gn-r6, lm-r6, gn-quat, lm-quat"),

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import stewart
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -32,7 +33,7 @@ def edited(points, row, value):
     return points
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("base", "top", "message"),
     [
         (BASE[:5], TOP, "base_points has 5 points, expected 6: with fewer than six legs"),
@@ -225,7 +226,7 @@ def test_yaml_of_a_design_with_home_quaternion():
     assert platform.leg_limits[3].tolist() == [0.5, 2.5]
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("text", "message"),
     [
         ("base_points: [[0, 0, 0]]\n", "has no platform_points|base_points has 1 points"),
@@ -279,8 +280,8 @@ TAKERS = {
 }
 
 
-@pytest.mark.parametrize("platform", [UNLIMITED, LIMITED], ids=["unlimited", "limited"])
-@pytest.mark.parametrize("taker", TAKERS)
+@all_of("platform", [UNLIMITED, LIMITED])
+@all_of("taker", TAKERS)
 def test_lengths_in_millimetres_are_refused_by_all_that_take_lengths(taker, platform):
     lengths = (offset_of(platform) if taker == "poses_near" else platform).leg_lengths(LEVEL)
     TAKERS[taker](platform, lengths)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, least_squares
 from stewart_oracle import rotation
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import mechanism
 from lie_dynamics_ros.lie_dynamics.lie import se3
@@ -250,7 +251,7 @@ def test_a_file_in_millimetres_and_degrees():
     assert listed.tips(np.full(6, 0.3)) == pytest.approx(same.tips(np.full(6, 0.3)), abs=1e-14)
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("old", "new", "message"),
     [
         ("unit: mm", "unit: inch", "unit is 'inch', expected m or mm"),

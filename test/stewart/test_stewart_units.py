@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import stewart
 from lie_dynamics_ros.lie_dynamics.stewart import StewartError, StewartPlatform, StewartWarning, reference_platform
@@ -67,12 +68,12 @@ def test_the_list_names_all_that_take_a_platform():
     assert found <= {*FUNCTIONS, *OTHERS}, found
 
 
-@pytest.mark.parametrize("name", METHODS)
+@all_of("name", METHODS)
 def test_poses_of_methods(name):
     assert "millimetres" in told(getattr(PLATFORM, name), **METHODS[name])
 
 
-@pytest.mark.parametrize(("name", "given"), [(name, one) for name, rows in FUNCTIONS.items() for one in rows])
+@all_of(("name", "given"), [(name, one) for name, rows in FUNCTIONS.items() for one in rows])
 def test_poses_and_lengths_of_functions(name, given):
     assert "millimetres" in told(getattr(stewart, name), PLATFORM, *given)
 

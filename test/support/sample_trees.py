@@ -227,9 +227,9 @@ def fixed(rng):
     return Screws(), joint_types.fixed()
 
 
-#: Kinds made of steps that others are made of, too: with other signs, in another order, or more of them.
-ALIKE = ("revolute_reversed", "continuous", "prismatic_reversed", "cylindrical", "planar_downwards", "euler_angles",
-         "custom_six")  # fmt: skip
+#: Kinds made of steps that others are made of, too: with other signs, in another order, more or fewer of them.
+ALIKE = ("revolute", "revolute_reversed", "continuous", "prismatic", "prismatic_reversed", "cylindrical", "planar",
+         "planar_downwards", "euler_angles", "custom_ball", "custom_six")  # fmt: skip
 
 
 def each_kind(*without):

@@ -55,20 +55,20 @@ def check(model, call, arrays, picked, **options):
         assert not mine[:, (ones == 0.0).all(axis=0)].any()
 
 
-@pytest.mark.parametrize("count", every_run((1, 8, 20), (1, 7, 8, 9, 20)))
+@pytest.mark.parametrize("count", every_run((8, 20), (1, 7, 8, 9, 20)))
 def test_batches_of_any_size_hold_what_single_states_give(call, rng, count):
     tree = zoo(rng, without="custom_six")
     check(to_model(tree), call, states(tree, rng, count), list(range(count)))
 
 
-@pytest.mark.parametrize("joints", [1, 2, 3, 7, 8, 9, 16, 17])
+@pytest.mark.parametrize("joints", every_run((1, 8, 9), (1, 2, 3, 7, 8, 9, 16, 17)))
 def test_chains_around_the_size_of_a_vector(call, rng, joints):
     tree = chain(rng, ["revolute"] * joints)
     check(to_model(tree), call, states(tree, rng, 11), list(range(11)))
 
 
 def test_trees_of_many_shapes(call, rng):
-    for _ in range(3):
+    for _ in range(2):
         tree = zoo(rng, without="custom_six")
         check(to_model(tree), call, states(tree, rng, 9), list(range(9)))
 
@@ -76,7 +76,7 @@ def test_trees_of_many_shapes(call, rng):
 def test_results_of_threads_begin_anywhere_in_memory(call, rng):
     tree = zoo(rng, without="custom_six")
     arrays = states(tree, rng, 43)
-    check(to_model(tree), call, arrays, list(range(0, 43, 3)), threads=4)
+    check(to_model(tree), call, arrays, list(range(0, 43, 6)), threads=4)
 
 
 def test_results_larger_than_caches(rng):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.compare import relative
+from support.grids import all_of
 from support.sample_trees import branched, to_model, zoo
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -47,7 +48,7 @@ def test_batches_and_single_parameters():
     assert inverse_dynamics_sensitivity(model, q[:0], qd[:0], qdd[:0], parameters[:2]).shape == (2, 0, model.nv)
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("parameter", "said"),
     [
         (lambda: Parameter.q(99), "coordinate from 0"),

@@ -6,6 +6,7 @@ import warnings
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import ConstraintSet, Model
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, LieDynamicsError
@@ -195,7 +196,7 @@ def read(source):
         return Model.from_sdf(source)
 
 
-@pytest.mark.parametrize("case", CASES)
+@all_of("case", CASES)
 def test_refused_by_name(case, capfd):
     source, words = CASES[case]
     with pytest.raises(LieDynamicsError) as caught:
@@ -311,7 +312,7 @@ WHOLE = robot(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_damaged_files_raise_nothing_else(data):
     """One value replaced or one stretch cut out: read, or refused with an error of this library."""

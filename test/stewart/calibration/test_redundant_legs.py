@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from stewart_oracle import lengths, random_pose, rotation, turned
-from support.grids import every_run
+from support.grids import all_of, every_run
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -261,7 +261,7 @@ def test_poses_to_measure_count_further_legs_and_gains():
     assert 0.0 < one.deviation_after < both.deviation_after < both.deviation_before
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("change", "message"),
     [
         ({"further": "wire"}, "further is 'wire', expected up to 30 displacement sensors"),

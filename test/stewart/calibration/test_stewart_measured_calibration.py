@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from stewart_oracle import built, lengths, random_pose, turned
-from support.grids import every_run
+from support.grids import all_of, every_run
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -163,7 +163,7 @@ def test_planned_poses_tell_more_than_others_and_are_within_limits():
     assert more.deviation_after < more.deviation_before == pytest.approx(plan.deviation_after, rel=1e-9)
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("change", "message"),
     [
         ({"nominal": None}, "nominal: a StewartPlatform"),
@@ -190,7 +190,7 @@ def test_bad_arguments(change, message):
         calibrate_measured(**{"nominal": DRAWN, "poses": seen, "readings": readings} | change)
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("change", "message"),
     [
         ({"platform": None}, "platform: a StewartPlatform"),

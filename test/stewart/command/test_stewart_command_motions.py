@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import SpatialInertia
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
@@ -328,7 +329,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("call", BAD)
+@all_of("call", BAD)
 def test_what_makes_no_sense_is_refused(call):
     with pytest.raises(LieDynamicsError):
         call()

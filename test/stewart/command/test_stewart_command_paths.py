@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import expm, logm
 from scipy.spatial.transform import Rotation
 from stewart_oracle import random_pose
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import SpatialInertia
 from lie_dynamics_ros.lie_dynamics.constraints import (
@@ -204,8 +205,8 @@ BAD_TIMES = [
 ]
 
 
-@pytest.mark.parametrize("make", [line_path, screw_path, smooth_path])
-@pytest.mark.parametrize(("args", "kwargs", "word"), BAD_PATHS)
+@all_of("make", [line_path, screw_path, smooth_path])
+@all_of(("args", "kwargs", "word"), BAD_PATHS)
 def test_what_is_no_path_is_refused(make, args, kwargs, word):
     with pytest.raises(LieDynamicsError, match=word):
         make(*args, **kwargs)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart.command import ClassicalWashout
@@ -201,7 +202,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("call", BAD)
+@all_of("call", BAD)
 def test_what_makes_no_sense_is_refused(call):
     with pytest.raises(LieDynamicsError):
         call()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     AngleSensor,
@@ -131,7 +132,7 @@ def test_what_is_changed_here_is_good():
     assert PlatformSensors.from_yaml(f"{GEOMETRY}readings: {{length_corrections: [{ROW}]}}", PLATFORM).readings
 
 
-@pytest.mark.parametrize(("text", "words"), CASES, ids=range(len(CASES)))
+@all_of(("text", "words"), CASES)
 def test_what_cannot_be_used_is_refused_by_name(text, words):
     with pytest.raises(StewartError, match=words) as caught:
         PlatformSensors.from_yaml(GEOMETRY + text, PLATFORM)

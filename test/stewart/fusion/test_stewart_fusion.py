@@ -5,6 +5,7 @@ import pytest
 from fusion_truth import DT, GRAVITY, Motion, chi_squares, deviations, errors, follow, recording
 from scipy.spatial.transform import Rotation
 from scipy.special import chdtri
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -237,7 +238,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("arguments, words", HOSTILE)
+@all_of("arguments, words", HOSTILE)
 def test_what_cannot_be_used_is_named(arguments, words):
     with pytest.raises(LieDynamicsError, match=words):
         StewartFusion(PLATFORM, LEVEL, **arguments)

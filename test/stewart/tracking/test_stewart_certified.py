@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import stewart_oracle as oracle
 from stewart_adversary import attack, displaced, separation, wrong
-from support.grids import every_run
+from support.grids import all_of, every_run
 
 from lie_dynamics_ros.lie_dynamics.stewart import (
     StewartError,
@@ -258,7 +258,7 @@ def test_time_left_without_leg_rates():
     assert np.isnan(StewartTracker(platform, HOME).update(lengths_of(platform, HOME)).time_to_singularity())
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("call", "words"),
     [
         (lambda t, L: t.update(L), "dt is needed"),

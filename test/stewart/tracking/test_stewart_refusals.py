@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import stewart_oracle as oracle
+from support.grids import all_of
 from test_stewart_tracker import HOME, Q_C, lengths_of
 
 from lie_dynamics_ros.lie_dynamics import LieDynamicsError
@@ -105,7 +106,7 @@ def test_singular_start_is_refused():
     assert np.abs(tracker.pose - Q_C).max() < 1e-15
 
 
-@pytest.mark.parametrize(
+@all_of(
     ("call", "words"),
     [
         (lambda t: t.update(np.ones(5)), "lengths has shape"),
