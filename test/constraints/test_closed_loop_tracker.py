@@ -44,7 +44,7 @@ def places(made, names=None):
 @pytest.mark.parametrize("name", MADE | MORE)
 def test_ordinary_motion_is_found_and_certified(name):
     made = (MADE | MORE)[name]()
-    model, states = made.model, motion(made, 0.5, 100)
+    model, states = made.model, motion(made, 0.5, 50)
     rates = np.full(model.nv, 1.0)
     tracker = ClosedLoopTracker(model, made.constraints, made.q, made.actuated, rates)
     found = tracker.update_many(states[:, places(made)], dt=1e-3)

@@ -117,7 +117,7 @@ def test_adaptation_lowers_its_lyapunov_function(which):
     for h in (1e-3, 5e-4):
         control = AdaptiveController(model, rate, kd, gamma)
         x, v, V, power = q, qd, [], []
-        for k in range(round(0.05 / h)):
+        for k in range(round(0.035 / h)):
             aim = desired(k * h)
             s = sliding_reference(model, x, v, *aim, rate).sliding
             V.append(0.5 * s @ mass_matrix(true, x) @ s + gamma * control.divergence(pi))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from known_robots import ARM, guess_of, recording
 from support.bag_files import Bag, write_bag
+from support.page.left_out import leave_out_pictures
 
 from lie_dynamics_ros.identify.bag import MAX_METADATA, STATES, BagError, read_bag
 from lie_dynamics_ros.identify.command import _locked, main
@@ -205,8 +206,9 @@ def test_nothing_is_left_or_somebody_interrupts(drawn, tmp_path, capsys, monkeyp
     assert "matplotlib" in capsys.readouterr().err
 
 
-def test_a_joint_that_no_state_names_is_locked(drawn, tmp_path):
+def test_a_joint_that_no_state_names_is_locked(drawn, tmp_path, monkeypatch):
     """What it carries is part of the body before it, and the change is shared by both links."""
+    leave_out_pictures(monkeypatch)
     locked = {"bend": 0.0}
     built = Model.from_urdf(ARM, locked=locked)
     time, q, effort = recording(built, np.random.default_rng(6))

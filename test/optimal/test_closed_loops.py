@@ -116,7 +116,7 @@ def test_stewart_platform(rng):
     model = made.model
     path = optimal_motion(
         model, made.q, goal, 0.6, constraints=made.constraints, actuated=motors, smooth_ends=True, tolerance=1e-3,
-        max_modes=4,
+        max_modes=3,
     )  # fmt: skip
     consistent(made, path)
     assert path.stationarity < 1e-3

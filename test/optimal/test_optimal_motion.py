@@ -81,7 +81,7 @@ def test_limits_to_round_off():
     start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
     model = panda()
     path, again = (
-        torque_optimal_motion(model, start, goal, float(T), limits=model.limits, max_modes=4) for _ in range(2)
+        torque_optimal_motion(model, start, goal, float(T), limits=model.limits, max_modes=3) for _ in range(2)
     )
     np.testing.assert_array_equal(path.q, again.q)
     assert path.converged and path.residual < 1e-10 and path.excess < 1e-6

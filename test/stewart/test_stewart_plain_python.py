@@ -39,7 +39,7 @@ def work():
     counts = np.array([modes.complex_count, single.steps, refused.status, cold.steps])
     goal = platform.home_pose + np.outer([0.02, 0.03, 0.04, 0.0], [0.0, 0.0, 0.0, 1.0])
     limits = CommandLimits(platform, rate=0.2, acceleration=1.0)
-    plan = plan_motion(line_path([platform.home_pose, goal]), limits, steps=30)
+    plan = plan_motion(line_path([platform.home_pose, goal]), limits, steps=12)
     stop = stopped(plan, 0.4 * plan.duration)
     planned = {"plan": plan.squares, "stop": stop.times}
     tracked = {"poses": path.poses, "twists": path.twists, "accelerations": path.accelerations, "pose": single.pose}

@@ -22,8 +22,7 @@ STEP = 1e-30
 
 def sample():
     rng = np.random.default_rng(1)
-    kinds = ["revolute", "universal", "prismatic", "helical", "cylindrical", "planar"]
-    tree = branched(rng, kinds, [None, 0, 1, 1, 3, 2])
+    tree = branched(rng, ["revolute", "universal", "prismatic", "helical"], [None, 0, 1, 1])
     model = to_model(tree)
     f = rng.normal(size=(model.n_bodies, 6))
     return model, tree.random(rng), *rng.normal(size=(4, tree.nv)), f, np.arange(model.nv) % 3 == 0

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from stewart_oracle import random_pose, turned
 from support.bag_files import Bag
+from support.page.left_out import leave_out_pictures
 from test_calibrate_stewart_command import DRAWN, HOME, LEGS, record
 from test_redundant_legs import FURTHER, drawn_points, gaps
 
@@ -61,7 +62,8 @@ def run(drawing, tmp_path, capsys, *more):
     return status, said.out + said.err, out
 
 
-def test_gains_and_further_legs_from_a_tracker(drawing, tmp_path, capsys):
+def test_gains_and_further_legs_from_a_tracker(drawing, tmp_path, capsys, monkeypatch):
+    leave_out_pictures(monkeypatch)
     rng, base, top, long, poses, raw = machine(1, 24)
     tracker, target = random_pose(rng, 2.0, 1.2), random_pose(rng, 0.1, 1.0, 0.1)
     seen = turned(tracker @ poses @ np.linalg.inv(target), rng.normal(size=(24, 6)) * np.repeat((5e-5, 2e-5), 3))

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 from stewart_oracle import random_pose, turned
+from support.page.left_out import leave_out_pictures
 from test_calibrate_stewart_command import LEGS, record
 
 from lie_dynamics_ros.identify.calibrate_command import main
@@ -152,7 +153,8 @@ def test_poses_to_measure_next(machine):
         poses_to_measure(tight, 3)
 
 
-def test_the_command(machine, found, tmp_path, capsys):
+def test_the_command(machine, found, tmp_path, capsys, monkeypatch):
+    leave_out_pictures(monkeypatch)
     drawing, out = tmp_path / "in.yaml", tmp_path / "new"
     drawing.write_text(machine.drawn.to_yaml())
     record(tmp_path / "bag", machine.readings, machine.seen)
