@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from closed_loop_adversary import attack
 from mechanisms_by_name import MADE, MORE
-from support.grids import every_run
+from support.grids import all_of, every_run
 from support.loops import random_pose
 from support.sample_trees import branched, to_model
 
@@ -113,8 +113,8 @@ def test_adversarial_motions(name, sensor_error):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 125))
 @pytest.mark.parametrize("name", MADE | MORE)
+@all_of("seed", range(100, 125))
 def test_a_million_adversarial_samples(name, seed):
     counts = attack(name, 40_000, seed, (0.0, 1e-6, 1e-5)[seed % 3], machines=256)
     assert counts["wrong"] == 0 and counts["excluded"] == 0, counts

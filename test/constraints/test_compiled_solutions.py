@@ -135,7 +135,7 @@ def constrained_tree(rng, kind, extras):
 @pytest.mark.parametrize(
     ("kind", "extras"),
     every_run(
-        [("spherical", ()), ("custom_ball", ("coupling",)), ("spherical", ("coupling", "user"))],
+        [("custom_ball", ("coupling",)), ("spherical", ("coupling", "user"))],
         product(("spherical", "custom_ball"), ((), ("coupling",), ("user",), ("coupling", "user"))),
     ),
 )

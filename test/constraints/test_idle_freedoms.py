@@ -47,7 +47,7 @@ def nearby(robot, rng):
     return robot.y0 + part * rng.uniform(-1.0, 1.0, len(robot.y0))
 
 
-@pytest.mark.parametrize(("name", "ball"), every_run(BALLS[::2], BALLS))
+@pytest.mark.parametrize(("name", "ball"), every_run(BALLS[::4], BALLS))
 def test_poses_and_efforts_are_those_of_lengths_alone(name, ball, rng):
     """The judge knows no rods, only distances: their spins can play no part in it."""
     robot = ROBOTS[name](ball=ball)

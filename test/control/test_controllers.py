@@ -132,7 +132,7 @@ def test_tracking_error_with_the_exact_model_is_that_of_the_integrator():
     model, worst = panda(), []
     for h in (1e-3, 5e-4):
         robot = Simulator(model, *swing(0.0)[:2], step=h)
-        motion = robot.run(round(1.5 / h), lambda t, q, qd: computed_torque(model, q, qd, *swing(t), 400.0, 40.0))
+        motion = robot.run(round(1.0 / h), lambda t, q, qd: computed_torque(model, q, qd, *swing(t), 400.0, 40.0))
         wanted = np.array([swing(t)[0] for t in motion.time])
         worst.append(np.abs(motion.q - wanted)[len(wanted) // 3 :].max())
         fastest = np.abs([swing(t)[2] for t in motion.time[len(wanted) // 3 :]]).max()

@@ -73,7 +73,7 @@ def test_two_that_agree_are_taken(rate, measured):
 
 @each
 @pytest.mark.parametrize(
-    ("bits", "noise"), every_run([(12, 0.0), (0, 0.05)], [(0, 0.0), (12, 0.0), (14, 0.0), (0, 0.01), (0, 0.05)])
+    ("bits", "noise"), every_run([(12, 0.0)], [(0, 0.0), (12, 0.0), (14, 0.0), (0, 0.01), (0, 0.05)])
 )
 def test_motions_are_not_refused(rate, measured, bits, noise):
     driver = Driver(rate, measured, bits, noise, rng=np.random.default_rng(1))

@@ -142,7 +142,7 @@ def test_measured_velocities_lead_to_positions_within_the_steps_of_these(bits, r
     assert noisy.std() < 0.8 * coarse.std()
 
 
-@pytest.mark.parametrize("off", [3e-3, -3e-3])
+@pytest.mark.parametrize("off", [3e-3, pytest.param(-3e-3, marks=pytest.mark.slow)])
 def test_positions_stay_within_their_step_where_velocities_are_off(off, rng):
     coarse, fine, _, rates = mended(rng, 1.5e-3, off=off)
     assert np.abs(fine - coarse).max() <= 0.75e-3 + 1e-12 and np.abs(rates - off).max() < 1e-6
@@ -163,7 +163,7 @@ def test_slow_noise_of_velocities_shows_in_positions(period, rng):
     assert slow_part(after, period=period) < 0.4 * slow_part(before, period=period) and after.std() < before.std()
 
 
-@pytest.mark.parametrize("rough", [1e-5, pytest.param(1e-4, marks=pytest.mark.slow), 1e-3])
+@pytest.mark.parametrize("rough", [1e-5, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-4, 1e-3))])
 def test_velocities_are_no_worse_where_positions_are_noisy(rough, rng):
     _, _, before, after = mended(rng, noise=0.01, rough=rough)
     assert after.std() < 1.2 * before.std() and slow_part(after) < 1.1 * slow_part(before)

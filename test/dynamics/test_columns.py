@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from support.grids import every_run
 from support.sample_trees import chain, to_model
 
 from lie_dynamics_ros.lie_dynamics import (
@@ -32,7 +33,7 @@ def close(a, b):
     np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.abs(b).max(initial=1e-300))
 
 
-@pytest.mark.parametrize("n", [*range(1, 20), 31, 32, 33])
+@pytest.mark.parametrize("n", every_run((1, 2, 7, 8, 9, 16, 17, 33), (*range(1, 20), 31, 32, 33)))
 @pytest.mark.parametrize("floating", [False, True])
 def test_every_size_of_the_last_block(rng, n, floating):
     """A single state and a batch, which has no blocks of rows, agree."""

@@ -103,6 +103,9 @@ OTHERS = (
     "efforts of joints 'turn' and 'lift' are swapped",
     "efforts of joints 'lift' and 'bend' are swapped",
     "also with other signs",
+    "the position of joint 'bend' has the wrong sign",
+    "positions are in turns",
+    "coupled",
 )
 """Reasons of the same kind as others, which are in every run."""
 

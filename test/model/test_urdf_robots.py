@@ -93,7 +93,7 @@ def test_loads_or_is_refused_for_its_reason(name, capfd):
     assert out == err == ""  # the parser's complaints about extensions do not reach the user
 
 
-@pytest.mark.parametrize("name", every_run(FILES[1::4], [name for name in FILES if name != EMPTY]))
+@pytest.mark.parametrize("name", every_run(FILES[1::8], [name for name in FILES if name != EMPTY]))
 def test_agrees_with_pinocchio(name):
     pin = pytest.importorskip("pinocchio")
     description, _ = read_any(name)

@@ -139,7 +139,7 @@ def test_delays_biases_and_mounting_are_found():
     turned, lever = Rotation.from_rotvec([0.5, -1.0, 0.3]).as_matrix(), np.array([0.05, 0.02, -0.03])
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = turned, lever
-    record = recording(rng, PLATFORM, 2500, delays=delays, lever=lever, turned=turned)
+    record = recording(rng, PLATFORM, 2000, delays=delays, lever=lever, turned=turned)
     imu = InertialSensor(pose=pose, alignment=0.0, gyroscope_scale=0.0, accelerometer_scale=0.0)
     fusion = StewartFusion(PLATFORM, record.poses[0], inertial=imu, leg_delay_deviations=1e-3)
     told = follow(fusion, record)
@@ -206,10 +206,10 @@ def test_errors_of_old_readings_are_as_large_as_told(inertial):
     squares = []
     for seed, old in enumerate(([2], range(6))):
         ages = np.where(np.isin(np.arange(6), list(old)), 0.05, 0.0)
-        record = recording(np.random.default_rng(30 + seed), PLATFORM, 1000, delays=ages)
+        record = recording(np.random.default_rng(30 + seed), PLATFORM, 700, delays=ages)
         fusion = StewartFusion(PLATFORM, record.poses[0], inertial=inertial, jerk=(3.0, 15.0))
         found = []
-        for k in range(0, 1000, 4):
+        for k in range(0, 700, 4):
             imu = () if inertial is None else (record.gyroscope[k], record.accelerometer[k])
             found.append(fusion.update(record.lengths[k], *imu, dt=4 * DT, age=ages))
         assert not any(fused.left_out for fused in found)

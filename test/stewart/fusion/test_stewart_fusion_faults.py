@@ -61,7 +61,7 @@ def test_a_drift_as_fast_as_derived_is_named_in_five_samples():
 def test_faults_of_an_imu_are_its_own(kind):
     rng = np.random.default_rng(7)
     for name in ("gyroscope", "accelerometer"):
-        record = recording(rng, PLATFORM, 140)
+        record = recording(rng, PLATFORM, 120)
         readings = getattr(record, name)
         for axis in range(3) if kind in ("stuck", "nan") else (1,):
             if kind in ("drift", "jump"):

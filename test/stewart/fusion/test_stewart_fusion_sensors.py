@@ -62,7 +62,7 @@ def test_the_covariance_is_honest_while_delays_scales_and_alignment_are_unknown(
     for seed in range(2):
         rng = np.random.default_rng(50 + seed)
         delays = np.full(6, late) if seed % 2 else np.where(np.arange(6) == 2, late, 0.0)
-        record = recording(rng, PLATFORM, 1000, delays=delays)
+        record = recording(rng, PLATFORM, 700, delays=delays)
         fusion = StewartFusion(PLATFORM, record.poses[0], inertial=InertialSensor(), leg_delay_deviations=late)
         samples = zip(record.lengths[::4], record.gyroscope[::4], record.accelerometer[::4], strict=True)
         found = [fusion.update(*sample, dt=4 * DT) for sample in samples]
@@ -134,9 +134,9 @@ def test_inclinometers_take_the_place_of_an_imu_where_legs_fail():
 
 
 @pytest.mark.parametrize(
-    ("sensor", "kind", "seed"),  # in every run each kind once
+    ("sensor", "kind", "seed"),  # in every run each sensor once; each kind of fault in test_stewart_fusion_faults
     every_run(
-        [((WIRE, HINGE)[k % 2], kind, 0) for k, kind in enumerate(KINDS)], product((WIRE, HINGE), KINDS, range(3))
+        [((WIRE, HINGE)[k % 2], kind, 0) for k, kind in enumerate(KINDS[1:3])], product((WIRE, HINGE), KINDS, range(3))
     ),
 )
 def test_faults_of_further_sensors_are_their_own(sensor, kind, seed):

@@ -94,7 +94,7 @@ def test_adversarial_motions(length_error, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 200))
+@all_of("seed", range(100, 200))
 def test_a_million_adversarial_samples(seed):
     length_error = (0.0, 0.0, 1e-6, 1e-5)[seed % 4]
     make = lambda platform, pose, speeds: StewartTracker(platform, pose, speeds, length_error=length_error)  # noqa: E731
