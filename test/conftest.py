@@ -43,22 +43,13 @@ LONGEST = ("loop", "examples", "engine", "stewart", "optimal", "control", "geome
 """Folders of the others whose files take longest: no worker begins with them while the others have finished."""
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config):
-    """More than cores: tests of nodes wait most of the time, for discovery and for reports.
-
-    Not more than that: each collects all tests, and loads what it has not loaded yet, for 15 s of a core and more.
-    """
-    return 2 * (os.cpu_count() or 1)
-
-
 def pytest_configure(config):
-    """Let each worker begin to collect elsewhere, where it collects all: what one has compiled the others load."""
-    if hasattr(config, "workerinput") and config.args == config.getini("testpaths"):
-        folders = [str(path) for path in sorted(TESTS.iterdir()) if path.is_dir() and path.name[0] not in "._"]
-        worker, workers = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
-        first = worker * len(folders) // workers
-        config.args = folders[first:] + folders[:first]
+    """More than cores: tests of nodes wait most of the time, for discovery and for reports."""
+    if copies := config.getoption("copies"):
+        from support.copies import Copies
+
+        count = 2 * (os.cpu_count() or 1) if copies == "auto" else int(copies)
+        config.pluginmanager.register(Copies(count), "copies")
 
 
 @contextlib.contextmanager
@@ -114,6 +105,7 @@ EXPLAINED = (
 
 
 def pytest_addoption(parser):
+    parser.addoption("--copies", metavar="N", help="run files of tests on N copies of this process; auto: two a core")
     parser.addoption("--require-all", action="store_true", help="fail where a test is skipped without a good reason")
 
 
