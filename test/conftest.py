@@ -94,6 +94,14 @@ def pytest_collection():
     gc.enable()
 
 
+def pytest_collection_finish(session):
+    """Begin to import what nodes import, once for all copies that begin now."""
+    if session.config.getoption("copies") and any(set(WAITING) & set(item.path.parts) for item in session.items):
+        from support.preloaded import preloaded_process
+
+        preloaded_process()
+
+
 EXPLAINED = (
     "not among the ROS 2 wheels",  # launch and tf2: where they are installed, these tests run
     "no network namespaces here",  # not everybody may make them
