@@ -280,3 +280,13 @@ CASES = (
         forgives=("infinite velocity", "overflow"),  # the pose is right; there is no twist
     ),
 )
+FEW = ("computed_torque", "stewart_pose")
+"""Nodes of every run where all answer by the same lines: that which keeps most from state to state, and legs."""
+each_of_few = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=() if case.module in FEW else pytest.mark.slow) for case in CASES],
+    ids=lambda case: case.module,
+    indirect=True,
+    scope="module",
+)
+"""Instead of all nodes those few, the others with -m slow; for tests with a fixture ``case`` of all of them."""

@@ -202,6 +202,7 @@ def test_mjcf_brings_its_loops(bench):
     np.testing.assert_allclose(answer.effort, efforts(START, np.zeros(2), np.zeros(2)), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_joints_of_mjcf_are_locked(bench):
     """The right crank needs neither motor nor sensor then: the rest follows from the left one."""
     pytest.importorskip("mujoco", reason="what reads MJCF, mujoco, is not installed")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from node_cases import CASES, random_state
+from node_cases import CASES, each_of_few, random_state
 from node_harness import Bench, stamp_of
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -73,6 +73,7 @@ def test_survives_thousands_of_random_messages(bench, case, count):
     assert "dropped: unexpected error" not in values, values["last problem"]
 
 
+@each_of_few
 @pytest.mark.parametrize("count", [150, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_keeps_up_with_ten_times_the_rate(pairs, case, count):
     bench, answers = pairs[0]
@@ -90,6 +91,7 @@ def test_keeps_up_with_ten_times_the_rate(pairs, case, count):
     case.check(answers[-1])
 
 
+@each_of_few
 def test_two_robots_in_namespaces_do_not_meet(pairs, case):
     for bench, answers in pairs:
         case.check(bench.ask(lambda b=bench: case.state(b), answers))

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 from lifecycle_msgs.srv import ChangeState
-from node_cases import CASES
+from node_cases import CASES, each_of_few
 from node_harness import Bench, stamp_of
 
 TRANSITIONS = {
@@ -70,6 +70,7 @@ def test_goes_on_when_the_driver_is_started_again(shared, case):
     assert bench.state(node) == "active"
 
 
+@each_of_few
 def test_requests_that_no_state_has_change_nothing(shared, case):
     """By id and by label, unknown ones and those of rclpy itself among them, each in every state."""
     bench, node, answers = shared
@@ -87,6 +88,7 @@ def test_requests_that_no_state_has_change_nothing(shared, case):
     case.check(bench.ask(lambda: case.state(bench), answers))
 
 
+@each_of_few
 def test_many_requests_at_once_are_answered_one_by_one(shared, case):
     bench, node, answers = shared
     rng = np.random.default_rng(12)
@@ -107,6 +109,7 @@ def test_many_requests_at_once_are_answered_one_by_one(shared, case):
     case.check(bench.ask(lambda: case.state(bench), answers))
 
 
+@each_of_few
 def test_transitions_in_every_order(shared, case):
     """The last test of this node: it is finalized."""
     bench, node, answers = shared

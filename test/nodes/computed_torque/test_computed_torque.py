@@ -27,6 +27,7 @@ def test_closed_loop_follows_a_quintic_trajectory(bench):
     assert status.level != ERROR
 
 
+@pytest.mark.slow
 def test_partial_trajectories_by_name_and_order_move_their_joints_only(bench):
     loop = Loop(bench)
     loop.send(["nobody", "panda_joint6", "panda_joint2"], [0.5], [[9.0, 2.0, 0.3]], [[0.0, 0.0, 0.0]])
@@ -35,7 +36,8 @@ def test_partial_trajectories_by_name_and_order_move_their_joints_only(bench):
     np.testing.assert_allclose(loop.position(), expected, atol=5e-3)
 
 
-@pytest.mark.parametrize("mode", ["passivity_based", pytest.param("adaptive", marks=pytest.mark.slow)])  # see below
+@pytest.mark.slow  # one is below
+@pytest.mark.parametrize("mode", ["passivity_based", "adaptive"])
 def test_other_modes_follow_too(bench, mode):
     loop = Loop(bench, mode=mode, adapted_bodies=["panda_link7"])
     errors = loop.send(ARM_JOINTS, [1.0], [MIDDLE + 0.3], [np.zeros(7)], [np.zeros(7)])
@@ -92,6 +94,7 @@ def test_gravity_compensation_lets_the_robot_be_guided(bench):
     bench.wait_status(loop.control, lambda s, v: "gravity_compensation, which follows none" in s.message, "a refusal")
 
 
+@pytest.mark.slow
 def test_hold_brings_the_robot_to_rest(bench):
     loop = Loop(bench, stop_time=0.2)
     loop.trajectories.publish(trajectory(ARM_JOINTS, [20.0], [MIDDLE + 0.5], [np.zeros(7)]))  # slow: hold comes in it

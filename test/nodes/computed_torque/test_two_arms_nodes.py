@@ -67,7 +67,7 @@ def trajectory(side, goal):
     return JointTrajectory(joint_names=list(joints(side)), points=[point])
 
 
-@pytest.mark.parametrize("robots", [OneTorso, TwoRobots])
+@pytest.mark.parametrize("robots", [OneTorso, pytest.param(TwoRobots, marks=pytest.mark.slow)])
 def test_both_arms_reach_their_goals_and_stay_there(bench, robots):
     robots = robots()
     nodes = {

@@ -74,6 +74,7 @@ class Run:
         return np.linalg.norm(np.mean(self.force[-100:], axis=0))
 
 
+@pytest.mark.slow
 def test_without_a_reaction_the_arm_pushes_on():
     run = Run(learn_drives=False)  # else it pushes harder, and for longer
     answer = run.swing()
@@ -110,6 +111,7 @@ def test_a_contact_is_felt_and_reacted_to_within_10_ms(reaction):
         assert np.abs(run.path[-1] - run.desired[-1]).max() < 5e-3
 
 
+@pytest.mark.slow
 def test_a_stop_for_another_reason_gives_way_to_a_contact_too():
     run = Run(contact_reaction="stop")
     run.deaf = True

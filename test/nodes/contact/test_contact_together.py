@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from builtin_interfaces.msg import Duration
 from node_harness import stamp_of
 from sensor_msgs.msg import JointState
@@ -14,6 +15,7 @@ REST = np.array([0.0, -0.3, 0.0, -1.9, 0.0, 1.6, 0.5])
 RADIUS, PERIOD, PAST = 0.05, 10**6, 100 * 10**9
 
 
+@pytest.mark.slow
 def test_the_arm_goes_back_within_10_ms_of_the_touch(bench):
     arm = load("panda_arm")
     sim = arm.simulated(ball=("panda_link8", (0.0, 0.0, 0.0), RADIUS), integrator="implicitfast")

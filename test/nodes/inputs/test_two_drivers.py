@@ -26,7 +26,17 @@ def intruder(bench):
     other.close()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.module)
+OF_EVERY_RUN = ("contact", "computed_torque", "stewart_pose")
+"""Answers in windows of states, to joints of an arm, and to legs; the stream that drops is the same in all."""
+
+
+def each_of(modules):
+    """Cases of these nodes in every run, the others with -m slow."""
+    cases = [pytest.param(c, marks=() if c.module in modules else pytest.mark.slow) for c in CASES]
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case.module)
+
+
+@each_of(OF_EVERY_RUN)
 def test_answers_each_state_of_a_driver_beside_one_whose_clock_is_ahead(bench, intruder, case):
     side = f"qos_overrides.{bench.namespace}/joint_states.subscription"
     reliable = {f"{side}.reliability": "reliable", f"{side}.depth": 100}  # a busy node keeps what comes meanwhile
@@ -74,15 +84,7 @@ def test_answers_each_state_of_a_driver_beside_one_whose_clock_is_ahead(bench, i
     bench.send_until(send, lambda: bench.reported(node, named), "an error that names both")
 
 
-PASSED_OVER = ("computed_torque", "stewart_pose")
-"""Nodes of every run: joints of an arm, legs; the stream that passes over is the same in all."""
-
-
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(c, marks=() if c.module in PASSED_OVER else pytest.mark.slow) for c in CASES],
-    ids=lambda case: case.module,
-)
+@each_of(OF_EVERY_RUN[1:])
 def test_a_slower_publisher_of_the_same_joints_is_passed_over_and_named(bench, intruder, case):
     """As an aggregate of all drivers' states is: a fifth of the messages, with the joints of others beside."""
     side = f"qos_overrides.{bench.namespace}/joint_states.subscription"

@@ -147,6 +147,7 @@ class Agreement:
         return self.count >= count
 
 
+@pytest.mark.slow
 def test_finds_the_pose_again_when_it_or_the_driver_is_killed_and_started_again(bench):
     driver, node = bench.start("simulated_stewart", rate=50.0), bench.start("stewart_pose")
     agreement = Agreement(bench, driver, node)
