@@ -78,7 +78,8 @@ class Worker:
         self.left: list[int] = list(begun)
         context = multiprocessing.get_context("fork")
         self.told, tell = context.Pipe(duplex=False)
-        self.process = context.Process(target=copies.work, args=(session, begun, number, tell))
+        heard = [self.told, *(worker.told for worker in copies.workers)]
+        self.process = context.Process(target=copies.work, args=(session, begun, number, tell, heard))
         self.process.start()
         tell.close()
 
@@ -93,6 +94,7 @@ class Copies:
     def __init__(self, count: int) -> None:
         self._count = count
         self._files: list[list[int]] = []
+        self.workers: list[Worker] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -107,17 +109,16 @@ class Copies:
         if not config.option.verbose:
             config.pluginmanager.get_plugin("terminalreporter").showfspath = False  # files take turns
         config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
-        workers: list[Worker] = []
         try:
-            for _ in range(min(self._count, len(self._files))):
-                workers.append(Worker(self, session, [], len(workers)))
-            self._listen(session, workers)
+            for number in range(min(self._count, len(self._files))):
+                self.workers.append(Worker(self, session, [], number))
+            self._listen(session)
         except Exception:
-            for worker in workers:
+            for worker in self.workers:
                 worker.process.terminate()
             raise
         finally:
-            for worker in workers:
+            for worker in self.workers:
                 worker.told.close()  # whoever still works ends with the next word
                 worker.process.join()
             os.close(self._queue)
@@ -129,9 +130,9 @@ class Copies:
 
     # In this process.
 
-    def _listen(self, session: pytest.Session, workers: list[Worker]) -> None:
+    def _listen(self, session: pytest.Session) -> None:
         """Say what the workers tell, until all have ended."""
-        running = list(workers)
+        running = list(self.workers)
         while running:
             heard = wait([worker.told for worker in running], LOOK)
             for worker in list(running):
@@ -142,8 +143,8 @@ class Copies:
                     worker.process.join()
                     if worker.left:
                         self._failed(session, worker)
-                        workers.append(Worker(self, session, worker.left[1:], len(workers)))
-                        running.append(workers[-1])
+                        self.workers.append(Worker(self, session, worker.left[1:], len(self.workers)))
+                        running.append(self.workers[-1])
             if session.shouldfail or session.shouldstop:
                 os.set_blocking(self._queue, False)
                 while self._take():  # no worker is to find another file
@@ -184,8 +185,12 @@ class Copies:
             return []
         return self._files[FILE.unpack(number)[0]] if number else []
 
-    def work(self, session: pytest.Session, begun: list[int], number: int, tell: Connection) -> None:
+    def work(
+        self, session: pytest.Session, begun: list[int], number: int, tell: Connection, heard: list[Connection]
+    ) -> None:
         """Be the worker of that number; `begun` are tests that another one has left."""
+        for end in heard:  # where only the first process listens: a worker is to notice that it is gone
+            end.close()
         config = session.config
         capture = config.pluginmanager.get_plugin("capturemanager")
         capture.stop_global_capturing()  # into files that all copies would share
