@@ -59,8 +59,8 @@ def test_all_examples_are_here():
 
 #: Those that take longest; what they call has tests of its own.
 LONG = ("adaptive_payload", "closed_form_curvature", "closed_form_geodesics", "controller_in_mujoco", "from_bag")
-LONG += ("gravity_compensation", "machines", "mechanisms", "optimal_machines", "optimal_motion", "stewart_fusion")
-LONG += ("stewart_workspace", "torque_optimal_motion", "touch")
+LONG += ("feasible_trajectory", "five_bar", "gravity_compensation", "machines", "mechanisms", "optimal_machines")
+LONG += ("optimal_motion", "stewart_fusion", "stewart_tracking", "stewart_workspace", "torque_optimal_motion", "touch")
 
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in EXAMPLES])

@@ -36,7 +36,7 @@ class Subject(NodeTarget):
         self.bursts, self.before, self.read = [0] * len(self.rubbish), [0] * len(self.rubbish), [0] * len(self.rubbish)
 
     def check(self, rng: np.random.Generator, index: int) -> None:
-        from test_node_endurance import resident
+        from test_node_robustness import resident
 
         k = index % len(self.rubbish)
         rubbish, process = self.rubbish[k], self.rubbish[k].driven.bench.processes[-1]

@@ -17,7 +17,7 @@ from support.preloaded import run_program
 from .__main__ import TARGETS, load, main
 from .target import run_case
 
-COUNTS = {"functions": 80, "hostile": 3, "sdf": 15, "trajectories": 5, "urdf": 15, "yaml": 20}
+COUNTS = {"functions": 40, "hostile": 3, "sdf": 8, "trajectories": 3, "urdf": 8, "yaml": 12}
 MORE = {"functions": 1500, "hostile": 15, "sdf": 60, "trajectories": 60, "urdf": 60, "yaml": 80}
 ROOM = Path(__file__).parent
 NODES = {"lifecycle", "messages", "parameters", "services"}

@@ -20,6 +20,7 @@ import os
 import pkgutil
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -58,8 +59,7 @@ class PreloadedProcess:
 
     def __init__(self) -> None:
         self.environment = imports_depend_on()
-        self._folder = tempfile.TemporaryDirectory()
-        self.address = str(Path(self._folder.name, "socket"))
+        self.address = str(Path(tempfile.mkdtemp(), "socket"))
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self.address)
             listener.listen()
@@ -296,6 +296,7 @@ def listen(listener: socket.socket) -> None:
             serve()
             os._exit(0)
         connection.close()
+    shutil.rmtree(Path(listener.getsockname()).parent)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()

@@ -1,13 +1,18 @@
-"""What no node may answer, what it says about it, and that it goes on afterwards; the same for every node."""
+"""What no node may answer, what it says about it, and that it goes on afterwards; the same for every node.
+
+Rubbish in quantity, too.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
-from node_cases import CASES, each_of_few
+from node_cases import CASES, each_of_few, random_state
 from node_harness import stamp_of
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
@@ -187,6 +192,53 @@ def test_stops_when_time_runs_backwards_and_resumes_when_it_runs_forwards(case, 
     answer = bench.ask(lambda: case.state(bench, stamp=next(going_on)), answers)
     assert stamp_of(answer) not in before
     case.check(answer)
+
+
+BURST = 50
+GROWTH = 4 * 2**20
+"""Most that a node may grow by [bytes]; of 10000 messages one kept state in ten would come to more."""
+
+
+def resident(pid):
+    """Memory of a process [bytes]; 0 where the system does not tell."""
+    file = Path(f"/proc/{pid}/statm")
+    return int(file.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if file.exists() else 0
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_survives_thousands_of_random_messages(case, begin, count):
+    """The last test of a shared node: what other inputs were told may count for a while."""
+    bench, node, answers = begin(0.0)
+    rng = np.random.default_rng(3)
+    noise = case.noise(bench, node, rng)
+    process = bench.processes[-1].process.pid
+    known = bench.wait_status(node, lambda s, v: True, "a report", bench.now())
+    received = next(int(v.value) for v in known.values if v.key == "states received")
+    answers.clear()
+    sent = finite = 0
+    before = None
+    while sent < count:
+        for _ in range(BURST):
+            names, position, velocity, effort = random_state(rng, case)
+            message = bench.make_state(names, position, velocity)
+            message.effort = effort
+            bench.states.publish(message)
+            if noise and rng.random() < 0.2:
+                noise[rng.integers(len(noise))]()
+        sent += BURST
+        # Nothing is sent faster than the node takes it in: none of it is lost.
+        bench.ask(lambda: case.state(bench), answers)
+        assert all(np.isfinite(case.numbers(answer)).all() for answer in answers)
+        finite += len(answers)
+        answers.clear()
+        if before is None and sent >= count // 5:
+            before = resident(process)
+    assert finite >= count / BURST
+    assert resident(process) - before < GROWTH
+    counted = received + count
+    status = bench.wait_status(node, lambda s, v: int(v["states received"] or 0) >= counted, "all messages counted")
+    values = {v.key: v.value for v in status.values}
+    assert "dropped: unexpected error" not in values, values["last problem"]
 
 
 SIMULATED_TIME = ("contact", "stewart_pose")

@@ -186,7 +186,7 @@ def test_replaced_goals_are_no_warnings(world):
     assert node.warnings == []
 
 
-@pytest.mark.parametrize("offset", [0.0, 0.05])
+@pytest.mark.parametrize("offset", [pytest.param(0.0, marks=pytest.mark.slow), 0.05])
 def test_a_goal_of_one_point_at_time_zero_is_reached_smoothly(world, offset):
     """What planners send where the robot is at the goal already, or about."""
     loop, node, _ = world

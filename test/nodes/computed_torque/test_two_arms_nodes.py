@@ -67,7 +67,8 @@ def trajectory(side, goal):
     return JointTrajectory(joint_names=list(joints(side)), points=[point])
 
 
-@pytest.mark.parametrize("robots", [OneTorso, pytest.param(TwoRobots, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("robots", [OneTorso, TwoRobots])
 def test_both_arms_reach_their_goals_and_stay_there(bench, robots):
     robots = robots()
     nodes = {

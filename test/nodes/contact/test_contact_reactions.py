@@ -209,7 +209,8 @@ def test_a_path_that_was_left_is_no_way_back():
 
 
 @pytest.mark.parametrize(
-    ("reaction", "touching", "given"), [("stop", True, 300), ("stop", False, 0), ("none", True, 0)]
+    ("reaction", "touching", "given"),
+    [("stop", True, 300), pytest.param("stop", False, 0, marks=pytest.mark.slow), ("none", True, 0)],
 )
 def test_a_stop_gives_way_for_a_while_then_holds_what_sinks(reaction, touching, given):
     """Once, however often the flag flickers."""

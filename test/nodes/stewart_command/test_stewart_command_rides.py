@@ -94,7 +94,7 @@ def test_the_head_is_where_the_tool_is():
     assert run.core.pose[0, 3] < head[0] - 0.02 and run.core.pose[0, 2] > 0.07
 
 
-@pytest.mark.parametrize("pull", [(20.0, 0.0, 0.0), (0.0, 0.0, -9.0)])
+@pytest.mark.parametrize("pull", [(20.0, 0.0, 0.0), pytest.param((0.0, 0.0, -9.0), marks=pytest.mark.slow)])
 def test_a_vehicle_that_pulls_farther_than_legs_reach_takes_the_platform_to_the_end_of_a_stroke(pull):
     far = {"washout_force_scale": [1.0], "washout_translation_cutoff": [0.3], "washout_tilt_rate": 1e-3}
     run = Rides(max_rate=2.0, max_acceleration=20.0, **far)

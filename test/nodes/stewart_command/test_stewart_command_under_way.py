@@ -68,7 +68,7 @@ def test_late_ticks_make_no_motion_faster_or_slower(ticks):
     assert abs((passed + begin) * run.period - motion.duration) < 4.0 * run.period
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_limits_are_kept_whatever_comes_when(seed):
     rng = np.random.default_rng(seed)
     run = Run(core_of(max_force=400.0, mass=30.0, max_condition=30.0, rate=250.0), late=3)

@@ -115,10 +115,10 @@ def node(request):
 
 
 def test_transitions_are_made_or_refused_whatever_is_asked_for(node):
-    state = "unconfigured"
+    state, numbers = "unconfigured", set(range(256))
     for way in (1, 3, 4, 2, 1):
         possible = {*IDS[state], SHUTDOWN[state]}
-        for number in set(range(256)) - possible:
+        for number in numbers - possible:
             assert not ask(node, number)
         for label in {*LABELS.values(), "nonsense", "transition_failure"} - {LABELS[k] for k in IDS[state]}:
             assert not ask(node, 0, label) and not ask(node, way, label)
@@ -126,6 +126,7 @@ def test_transitions_are_made_or_refused_whatever_is_asked_for(node):
         assert ask(node, way) if way % 2 else ask(node, 255, LABELS[way])  # a label counts, where it is given
         state = IDS[state][way]
         assert lifecycle_state(node) == state
+        numbers = {*LABELS, *SHUTDOWN.values(), 0, 9, 100, 255}  # all of them once
     assert node.meanwhile and not any(node.meanwhile)
     assert ask(node, SHUTDOWN[state])
-    assert lifecycle_state(node) == "finalized" and not any(ask(node, number) for number in range(256))
+    assert lifecycle_state(node) == "finalized" and not any(ask(node, number) for number in numbers)
