@@ -270,6 +270,7 @@ print("direct" if "builtin" in type(shared.kernels.inverse_dynamics.func).__name
 """
 
 
+@pytest.mark.slow
 @compiled_only
 def test_numba_serves_where_the_layout_is_another():
     """With kernels of each kind of result; ``make matrix`` runs all tests so."""

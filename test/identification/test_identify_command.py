@@ -254,6 +254,7 @@ def both(*models):
     return [recording(model, np.random.default_rng(2), 7.0) for model in models]
 
 
+@pytest.mark.slow  # in every run one of known mass, in the next test, and in test_payload_from_recording
 def test_a_payload(made, tmp_path, drawn, capsys):
     model, *_ = made
     (time, q, effort), (_, _, loaded) = both(model, model.with_payload("c", 1.0, [0.1, 0.0, 0.2]))

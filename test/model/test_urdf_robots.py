@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from support.grids import every_run
+from support.grids import all_of, every_run
 from support.robots import all_robots, path
 
 from lie_dynamics_ros.lie_dynamics import Model
@@ -72,7 +72,7 @@ def test_the_collection_is_the_one_known_here():
     assert {*UNPHYSICAL, EMPTY} <= set(FILES)
 
 
-@pytest.mark.parametrize("name", FILES)
+@all_of("name", FILES)
 def test_loads_or_is_refused_for_its_reason(name, capfd):
     file = path(name)
     if name == EMPTY:

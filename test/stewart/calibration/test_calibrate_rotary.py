@@ -112,7 +112,7 @@ def noisy(values, rng):
 KINDS = {"a tracker": 66, "a probe": 63, "a gauge": 40, "a bar": 57}
 
 
-@pytest.mark.parametrize("kind", every_run(("a tracker", "a gauge"), KINDS))
+@pytest.mark.parametrize("kind", every_run(["a gauge"], KINDS))
 def test_regions_hold_what_they_say(kind, rng):
     """Machines as the tolerances have them, noise as told: 95 % of parameters, and of whole machines, within 95 %."""
     inside, whole, cost, machines = [], [], [], 4
