@@ -95,6 +95,7 @@ def test_stewart_on_massless_legs_is_newton_euler(rng):
         assert found.residual < 1e-13
 
 
+@pytest.mark.slow  # in every run a parallelogram, in test_constrained_simulation
 def test_stewart_simulation_agrees_with_its_kinematics(rng):
     geometry = platform()
     made = gough_stewart(geometry, home(), PLATE)

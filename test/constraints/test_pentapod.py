@@ -92,6 +92,7 @@ def test_five_lengths_tell_pose_and_forces(pentapod, rng):
         assert J @ forces == pytest.approx([(weight(x + d) - weight(x - d)) / 2e-5 for d in h], abs=1e-7)
 
 
+@pytest.mark.slow  # in every run mechanisms by name, in test_mechanism_calibration
 def test_calibration_finds_the_joints_of_a_built_one(rng):
     """A probe's positions of a tool, lengths by distances, zeros of the legs unknown."""
     built, zeros = BASE + 2e-3 * rng.normal(size=(5, 3)), 1e-3 * rng.normal(size=5)

@@ -271,6 +271,7 @@ def test_observer_settles_exponentially_and_is_exact_at_rest():
     assert np.abs(observer.wrench(MIDDLE, "panda_link7") - wrench).max() < 1e-6
 
 
+@pytest.mark.slow  # in every run that of contacts, of every kind of joint: test_contact_observer
 def test_observer_of_a_tree_with_balls_and_losses():
     model, rng = tree_with_balls(), np.random.default_rng(5)
     push = rng.normal(size=model.nv)

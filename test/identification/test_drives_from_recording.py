@@ -62,6 +62,7 @@ def test_gains_against_each_other():
     assert plain.prediction.error.max() > 1.5 * found.prediction.error.max()
 
 
+@pytest.mark.slow  # in every run recordings without one
 def test_a_push_in_the_recording_does_little():
     model, guess, time, q, effort = run(np.random.default_rng(2))
     pushed = effort.copy()

@@ -136,7 +136,7 @@ def test_rest(case, rng):
     judge_rest(case, poses(case, 2, rng)[MODES.index(case.mode) % 2], rng, 0.8)
 
 
-@few(2, kept=("adaptive",))
+@few(1, kept=("adaptive",))
 def test_pushes(case, rng):
     judge_push(case, arms.load(case.arm).aligned(0), rng)
 

@@ -135,7 +135,8 @@ def follow(loop, seconds, settle=0.5):
     return np.array(away)[round(settle / loop.period) :]
 
 
-@pytest.mark.parametrize("mode", [TOOL_MODES[0], pytest.param(TOOL_MODES[1], marks=pytest.mark.slow)])
+@pytest.mark.slow  # in every run along the motion of joints, in test_friction
+@each_mode
 def test_friction_is_compensated_along_the_desired_motion(mode):
     arm, dry, errors = arms.load("panda_arm"), np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 1.0]), []
     for friction in (None, JointFriction(np.full(7, 0.5), dry)):

@@ -109,6 +109,7 @@ def test_designs_are_judged_against_their_targets(monkeypatch):
     assert result.best and max(result.to_true, key=result.to_true.get) in result.best
 
 
+@pytest.mark.slow  # in every run rows of the tables, above
 def test_command_writes_tables_and_figures(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command.tables, "run_tables", lambda _: [row("gn-r6"), row("lm-se3")])
     for part in (command.figures, command.basins, command.designs, command.report):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from core_loop import EVERY, MIDDLE, ZERO, Loop, S, panda
 from support.cores import options
+from support.grids import every_run
 
 from lie_dynamics_ros.core.commands import JointPoints
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
@@ -25,12 +26,11 @@ ALIGNED = np.array([0.3, 0.0, -0.4, -1.5, 0.2, 1.8, 0.5])
 
 
 @pytest.mark.parametrize(
-    ("rate", "delay", "mode"),  # at 1 kHz, which takes four times as long, in long studies
-    [
-        pytest.param(*loop, mode, marks=pytest.mark.slow if loop[1] == 0 else ())
-        for loop in ((250.0, 1), (1000.0, 0))
-        for mode in CONTROL_MODES
-    ],
+    ("rate", "delay", "mode"),  # in every run all modes come to rest in the next test
+    every_run(
+        [(250.0, 1, mode) for mode in ("computed_torque", "adaptive", "operational_space")],
+        [(*loop, mode) for loop in ((250.0, 1), (1000.0, 0)) for mode in CONTROL_MODES],
+    ),
 )
 def test_a_stop_brings_the_robot_to_rest_and_holds_it(mode, rate, delay):
     rng, limits = np.random.default_rng(len(mode)), panda().limits
@@ -173,7 +173,7 @@ CHANGES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("changes", CHANGES)
+@pytest.mark.parametrize("changes", every_run(CHANGES[2:6:3] + CHANGES[4:5], CHANGES))  # others: test_scenarios
 def test_no_change_at_run_time_steps_the_efforts(changes):
     """The first answer is the one before; then at most 3 (total change) h / (2 blend_time) a period."""
     loop = Loop(true=panda().with_payload("panda_link7", 1.0, [0, 0, 0.1]), rate=250.0)
@@ -326,7 +326,7 @@ def test_anybody_can_compute_an_answer_again(mode):
         assert told.wrench_effort.any() and told.scale == 1.0
 
 
-@pytest.mark.parametrize("mode", CONTROL_MODES)
+@pytest.mark.parametrize("mode", every_run(("computed_torque", "adaptive", "impedance"), CONTROL_MODES))
 def test_learning_before_the_next_state_or_with_it_is_the_same(mode):
     """A node learns from an answer once it is out; who does not ask for it gets it with the next answer."""
     efforts = []

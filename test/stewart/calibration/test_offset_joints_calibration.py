@@ -153,6 +153,7 @@ def test_poses_to_measure_next(machine):
         poses_to_measure(tight, 3)
 
 
+@pytest.mark.slow  # in every run the command of legs on points, and what is called here, above
 def test_the_command(machine, found, tmp_path, capsys, monkeypatch):
     leave_out_pictures(monkeypatch)
     drawing, out = tmp_path / "in.yaml", tmp_path / "new"

@@ -47,6 +47,7 @@ def error_of(found, t):
     return np.r_[turn, found.pose[:3, 3] - T[:3, 3]]
 
 
+@pytest.mark.slow  # in every run those of sliding legs, in test_stewart_fusion
 def test_errors_are_as_large_as_the_covariance_says(rng):
     fusion = StewartFusion(PLATFORM, pose_at(0.0), leg_noise=NOISE, jerk=(1.0, 5.0))
     tracker = StewartTracker(PLATFORM, pose_at(0.0))
