@@ -123,6 +123,7 @@ def complex_steps():
     }
 
 
+@pytest.mark.slow  # in every run inverse, forward and hybrid dynamics: test_sensitivity_plain_python
 def test_complex_steps_through_the_kernels(tmp_path):
     """Against the dense definition, itself differentiated by complex steps, and central differences (1e-8)."""
     found = run_in_plain_python(__file__, tmp_path, "complex_steps")

@@ -96,6 +96,7 @@ def test_any_error_of_placements_and_zeros_is_found(name, rng):
     assert np.abs(corrected(unseen) - arm(unseen)).max() < 1e-9
 
 
+@pytest.mark.slow  # in every run those of mechanisms and platforms are
 def test_errors_are_as_large_as_their_covariance_says(rng):
     """50 poses with 0.1 mm and 0.3 mrad: Mahalanobis distances follow chi square, and unseen poses are better."""
     from scipy.stats import chi2  # loaded by who runs this, not by all who collect tests

@@ -32,7 +32,8 @@ def test_slowed_down_in_the_loop_it_takes_no_effort_beyond_the_limits():
     assert record.phase[-1] == "holding"
 
 
-@pytest.mark.parametrize("mode", [pytest.param("computed_torque", marks=pytest.mark.slow), "passivity_based"])
+@pytest.mark.slow  # in every run the next test, where accelerations jump
+@pytest.mark.parametrize("mode", ["computed_torque", "passivity_based"])
 def test_a_stop_at_full_speed_keeps_limits_and_its_path(mode):
     """`hold`, as a cancelled goal: at rest in time, efforts and decelerations within the limits, 2 mrad of the path."""
     arm = arms.load(ARM)
