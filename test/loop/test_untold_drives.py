@@ -53,3 +53,10 @@ def test_the_default_mode_is_better_than_pd_with_gravity(name, cell):
 
     found = tracking(name, 500.0, cell, 0, modes=("default",))
     assert found["good"] and found["ratio"] < 0.8, found
+
+
+def test_a_light_wrist_follows_with_an_unknown_payload_at_a_low_rate():
+    from benchmarks.nodes.control_robustness import tracking
+
+    found = tracking("tiago", 250.0, "payload 30 % of the rating", 1, modes=("default",))
+    assert found["good"] and found["ratio"] < 0.3, found

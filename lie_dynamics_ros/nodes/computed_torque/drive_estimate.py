@@ -31,6 +31,16 @@ GENTLE = 1000.0
 """And at first, over the inertia that is known [rad/s^3]: a tenth of a radian per second after a hundredth."""
 GROWTH = 200.0
 """Rate at which it grows while nothing moves [1/s]."""
+FORESEEN = 3.0
+"""Periods for which a change of its velocity is taken to go on: a push that will turn the joint round grows no more.
+
+Until a push acts and shows, two to three periods pass, in which that of a light joint would double twice.
+"""
+RUSH = 1.1e4
+"""How fast it grows besides at first, over the inertia that is known and the velocity away [1/s^2].
+
+What a load throws off is not to wait until a push has grown from nothing.
+"""
 LARGEST_PUSH = 0.1
 """The largest, over the effort limit."""
 FADING = 40.0
@@ -82,9 +92,9 @@ class DriveState:
         By what part of `DRIFT` the offset changes, as misses show.
     sure : ndarray, shape (n,)
         Inertias that are accepted, over the effort limits.
-    push : ndarray, shape (3, n)
-        What sets joints going that do not follow, over the effort limits; the side they are pushed to, 0 for none; and
-        the factor of the rate at which it grows.
+    push : ndarray, shape (4, n)
+        What sets joints going that do not follow, over the effort limits; the side they are pushed to, 0 for none; the
+        factor of the rate at which it grows; and the last errors of velocities [rad/s, m/s].
     found : ndarray of bool, shape (n,)
         Joints whose model was found to be wrong.
     amiss : ndarray of bool, shape (n,)
@@ -116,7 +126,7 @@ class DriveState:
         self.spread = np.full(self.size, NOISE**2)
         self.wander = np.ones(self.size)
         self.sure = np.zeros(self.size)
-        self.push = np.zeros((3, self.size))
+        self.push = np.zeros((4, self.size))
         self.push[k.EASE] = MOST_EASE
         self.found = np.zeros(self.size, dtype=bool)
         self.amiss = np.zeros(self.size, dtype=bool)
@@ -155,7 +165,7 @@ class DriveEstimate:
         ])  # fmt: skip
         self._pushing = np.array([
             BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, EASED, LEAST_EASE, MOST_EASE,
-            REGROWS, REGROWS_AT_REST, 0.0,
+            REGROWS, REGROWS_AT_REST, 0.0, FORESEEN, RUSH,
         ])  # fmt: skip
         self._work, self._even = np.empty((3, 5)), np.ones(len(scale))
         self.reset()
@@ -192,6 +202,7 @@ class DriveEstimate:
         found in positions, with a ``step`` [rad, m], filters are slower: noise in accelerations hides rotors.
         """
         s = self.state
+        self._pushing[k.FORESEEN :] = (0.0, 0.0) if step > 0.0 else (FORESEEN, RUSH)  # steps look like quick motions
         if self._haste is not None:
             s.wander *= self._haste
         if effort is None or period <= 0.0:

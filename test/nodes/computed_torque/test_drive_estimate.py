@@ -1,5 +1,7 @@
 """What is learned of drives, against a textbook Kalman filter of each joint."""
 
+import itertools
+
 import numpy as np
 import pytest
 from support import arms
@@ -101,6 +103,7 @@ def test_pushes_grow_where_errors_stay_and_go_where_they_fade(moving, rng):
     estimate, n, limit = d.DriveEstimate(model.limits.effort), model.nv, model.limits.effort
     mass, far = np.diag(rng.uniform(0.1, 2.0, n)), np.array([0.0, 0.01, 0.01, 0.05, np.inf, 0.01])
     push, found = np.zeros(n), np.zeros(n, dtype=bool)
+    came = np.zeros(n)
     side, ease, h = np.zeros(n), np.full(n, d.MOST_EASE), 0.002 * np.array([1.0, 0.3, 1.0, 1.0, 1.0, 1.0])
     for _ in range(200):
         error = rng.choice([-1.0, 1.0]) * rng.uniform(0.0, 0.03, n)
@@ -114,13 +117,29 @@ def test_pushes_grow_where_errors_stay_and_go_where_they_fade(moving, rng):
         stuck = (np.abs(error) > np.where(found, d.BEHIND, far)) & (error * rate > -d.APPROACH * error**2)
         found |= stuck
         side = np.where(stuck, np.sign(error), np.where(ended, 0.0, side))
-        step = np.minimum(d.PUSH, d.GENTLE * np.diag(mass) / limit + d.GROWTH * np.abs(push)) * h
+        first = d.GENTLE + d.RUSH * np.maximum(np.sign(error) * rate, 0.0)
+        step = np.minimum(d.PUSH, first * np.diag(mass) / limit + d.GROWTH * np.abs(push)) * h
+        soon, came = rate + d.FORESEEN * (rate - came), rate
+        step *= error * soon > -d.APPROACH * error**2
         grown = np.clip(push + np.minimum(ease, 1.0) * step * np.sign(error), -d.LARGEST_PUSH, d.LARGEST_PUSH)
         fading = np.where(error * rate < -d.SWIFT * error**2, d.RELEASE, d.FADING)
         push = np.where(stuck, grown, push * np.exp(-fading * h))
         np.testing.assert_allclose(told, push * limit, rtol=1e-12, atol=1e-300)
         np.testing.assert_array_equal(estimate.state.found, found)
     assert found.tolist() == [True, True, True, False, False, True] and not estimate.idle
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-3])
+def test_a_push_that_turns_a_joint_round_grows_no_more_until_that_shows(step):
+    model, error, h = arms.load("ur5").model, np.full(6, 0.02), 0.004
+    estimate, q, zero = d.DriveEstimate(model.limits.effort), np.zeros(6), np.zeros(6)
+    estimate.update(model, q, zero, zero, zero, h, step)
+    rates, mass = (0.6, 0.6, 0.5, 0.3, 0.0), 1e-3 * np.eye(6)
+    pushes = [estimate.loosen(error, rate * np.ones(6), h, mass, zero, zero) for rate in rates]
+    grows = [bool((later > before).all()) for before, later in itertools.pairwise(pushes)]
+    assert grows == [True, True, step > 0.0, step > 0.0]  # by steps nobody can tell
+    thrown_off = d.RUSH * rates[0] if step == 0.0 else 0.0
+    np.testing.assert_allclose(pushes[0], 1e-3 * (d.GENTLE + thrown_off) * h, rtol=1e-12)
 
 
 @pytest.mark.parametrize("as_given", [lambda x: np.stack([x, x], axis=1)[:, 0], lambda x: x.astype(np.float32)])

@@ -29,12 +29,14 @@ SURPRISE = 4.0
 #: fast the push grows at most [1/s] and at first, over the inertia [rad/s^3], rate at which it grows while nothing
 #: moves [1/s], the largest, rate from which on an error fades swiftly [1/s], rates at which the push fades then, and
 #: else [1/s], factor by which pushes grow slower after each of them, the least and the largest of their product, which
-#: counts up to 1, rates at which that rises again while joints are to move, and else [1/s], period [s].
+#: counts up to 1, rates at which that rises again while joints are to move, and else [1/s], period [s], for how many
+#: periods a change of velocity is taken to go on, how fast pushes grow at first by a velocity away, over the inertia
+#: [1/s^2].
 BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST, SWIFT, RELEASE, FADING = range(9)
-EASED, LEAST_EASE, MOST_EASE, EASING, EASING_AT_REST, STEP = range(9, 15)
-#: Rows of the state of `loosen`: push over the limit, side that a joint is pushed to, 0 for none, and factor of the
-#: rate at which pushes grow.
-PUSHED, SIDE, EASE = range(3)
+EASED, LEAST_EASE, MOST_EASE, EASING, EASING_AT_REST, STEP, FORESEEN, RUSH = range(9, 17)
+#: Rows of the state of `loosen`: push over the limit, side that a joint is pushed to, 0 for none, factor of the rate at
+#: which pushes grow, and the last error of the velocity.
+PUSHED, SIDE, EASE, CAME = range(4)
 #: Whether no joint's model was found to be wrong, some was, or nothing fits.
 IDLE, FOUND, NOT_FINITE = 0, 1, 2
 
@@ -226,18 +228,18 @@ def loosen(
         what all of a joint changes slower, limits [N m, N].
     found : ndarray of bool, shape (n,)
         Whether it was found to be wrong. Overwritten.
-    push : ndarray, shape (3, n)
-        Pushes over the limits, sides, factors. Overwritten.
-    numbers : ndarray, shape (15,)
+    push : ndarray, shape (4, n)
+        Pushes over the limits, sides, factors, last errors of velocities. Overwritten.
+    numbers : ndarray, shape (17,)
     out : ndarray, shape (n,)
         The push [N m, N]. Overwritten.
     """
     n = error.shape[0]
     if rate.shape[0] != n or inertia.shape[0] != n or far.shape[0] != n or scale.shape[0] != n:
         return -1
-    if found.shape[0] != n or push.shape[0] != 3 or push.shape[1] != n:
+    if found.shape[0] != n or push.shape[0] != 4 or push.shape[1] != n:
         return -1
-    if out.shape[0] != n or numbers.shape[0] != 15 or desired.shape[0] != n or haste.shape[0] != n:
+    if out.shape[0] != n or numbers.shape[0] != 17 or desired.shape[0] != n or haste.shape[0] != n:
         return -1
     status, moving = IDLE, False
     for i in range(n):
@@ -249,12 +251,15 @@ def loosen(
         bound = numbers[BEHIND] if found[i] else far[i]
         if push[SIDE, i] != 0.0 and e * push[SIDE, i] < bound:  # the push has ended: the next grows slower
             push[EASE, i], push[SIDE, i] = max(eased * push[EASE, i], numbers[LEAST_EASE]), 0.0
+        soon, push[CAME, i] = rate[i] + numbers[FORESEEN] * (rate[i] - push[CAME, i]), rate[i]
         if abs(e) > bound and e * rate[i] > -numbers[APPROACH] * e * e:
             found[i] = True
-            push[SIDE, i] = 1.0 if e > 0.0 else -1.0
-            grows = numbers[GENTLE] * inertia[i] / scale[i] + numbers[GROWTH] * abs(push[PUSHED, i])
-            step = min(push[EASE, i], 1.0) * min(numbers[PUSH], grows) * period * push[SIDE, i]
-            push[PUSHED, i] = min(max(push[PUSHED, i] + step, -numbers[LARGEST]), numbers[LARGEST])
+            side = push[SIDE, i] = 1.0 if e > 0.0 else -1.0
+            if e * soon > -numbers[APPROACH] * e * e:  # else it will follow once what was pushed so far has acted
+                first = numbers[GENTLE] + numbers[RUSH] * max(side * rate[i], 0.0)
+                grows = first * inertia[i] / scale[i] + numbers[GROWTH] * abs(push[PUSHED, i])
+                step = min(push[EASE, i], 1.0) * min(numbers[PUSH], grows) * period * side
+                push[PUSHED, i] = min(max(push[PUSHED, i] + step, -numbers[LARGEST]), numbers[LARGEST])
         else:
             swift = e * rate[i] < -numbers[SWIFT] * e * e
             push[PUSHED, i] *= math.exp(-(numbers[RELEASE] if swift else numbers[FADING]) * period)
