@@ -6,8 +6,6 @@ With ``--require-all``, which continuous integration uses, a test that is skippe
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import gc
 import os
 import sys
@@ -52,22 +50,9 @@ def pytest_configure(config):
         config.pluginmanager.register(Copies(count), "copies")
 
 
-@contextlib.contextmanager
-def one_worker_at_a_time():
-    """What the first of them finds and keeps in files, the others read there."""
-    with Path(__file__).open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Take files that wait and files that compute in turn, so that the ones use the cores that the others leave.
-
-    Before, hypothesis looks for numbers in the sources of the package, and keeps them.
-    """
-    with one_worker_at_a_time():
-        yield
+    """Take files that wait and files that compute in turn, so that the ones use the cores that the others leave."""
 
     @cache
     def place(path):
