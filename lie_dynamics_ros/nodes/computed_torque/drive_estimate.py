@@ -202,7 +202,8 @@ class DriveEstimate:
         found in positions, with a ``step`` [rad, m], filters are slower: noise in accelerations hides rotors.
         """
         s = self.state
-        self._pushing[k.FORESEEN :] = (0.0, 0.0) if step > 0.0 else (FORESEEN, RUSH)  # steps look like quick motions
+        rough, pushing = step > 0.0, self._pushing  # steps look like quick motions
+        pushing[k.FORESEEN], pushing[k.RUSH] = 0.0 if rough else FORESEEN, 0.0 if rough else RUSH
         if self._haste is not None:
             s.wander *= self._haste
         if effort is None or period <= 0.0:
