@@ -4,9 +4,9 @@
 IN_ENV := ./tools/environment.sh
 export URDF DEMO_ARGS TEST_ARGS MATRIX_ARGS STUDY_ARGS FUZZ_ARGS HOURS SOAK_ARGS
 
-# The tests of a file stay together, for they may share nodes; test/conftest.py says how many copies there are, and
+# The tests of a file stay together, for they may share nodes; test/conftest.py says how many workers there are, and
 # in which order they take the files.
-PYTEST := python -m pytest --copies=auto
+PYTEST := python -m pytest --numprocesses=auto --dist=loadscope --no-loadscope-reorder
 
 .PHONY: help setup demo test test-all pytest pytest-all matrix lint ruff imports mypy bench study fuzz soak parameters policies dist docs clean
 

@@ -6,6 +6,8 @@ With ``--require-all``, which continuous integration uses, a test that is skippe
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import gc
 import os
 import sys
@@ -41,18 +43,40 @@ LONGEST = ("loop", "examples", "engine", "stewart", "optimal", "control", "geome
 """Folders of the others whose files take longest: no worker begins with them while the others have finished."""
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """More than cores: tests of nodes wait most of the time, for discovery and for reports.
+
+    Not more than that: each collects all tests, and loads what it has not loaded yet, for 15 s of a core and more.
+    """
+    return 2 * (os.cpu_count() or 1)
+
+
 def pytest_configure(config):
-    """More than cores: tests of nodes wait most of the time, for discovery and for reports."""
-    if copies := config.getoption("copies"):
-        from support.copies import Copies
+    """Let each worker begin to collect elsewhere, where it collects all: what one has compiled the others load."""
+    if hasattr(config, "workerinput") and config.args == config.getini("testpaths"):
+        folders = [str(path) for path in sorted(TESTS.iterdir()) if path.is_dir() and path.name[0] not in "._"]
+        worker, workers = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+        first = worker * len(folders) // workers
+        config.args = folders[first:] + folders[:first]
 
-        count = 2 * (os.cpu_count() or 1) if copies == "auto" else int(copies)
-        config.pluginmanager.register(Copies(count), "copies")
+
+@contextlib.contextmanager
+def one_worker_at_a_time():
+    """What the first of them finds and keeps in files, the others read there."""
+    with Path(__file__).open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Take files that wait and files that compute in turn, so that the ones use the cores that the others leave."""
+    """Take files that wait and files that compute in turn, so that the ones use the cores that the others leave.
+
+    Before, hypothesis looks for numbers in the sources of the package, and keeps them.
+    """
+    with one_worker_at_a_time():
+        yield
 
     @cache
     def place(path):
@@ -79,14 +103,6 @@ def pytest_collection():
     gc.enable()
 
 
-def pytest_collection_finish(session):
-    """Begin to import what nodes import, once for all copies that begin now."""
-    if session.config.getoption("copies") and any(set(WAITING) & set(item.path.parts) for item in session.items):
-        from support.preloaded import preloaded_process
-
-        preloaded_process()
-
-
 EXPLAINED = (
     "not among the ROS 2 wheels",  # launch and tf2: where they are installed, these tests run
     "no network namespaces here",  # not everybody may make them
@@ -98,7 +114,6 @@ EXPLAINED = (
 
 
 def pytest_addoption(parser):
-    parser.addoption("--copies", metavar="N", help="run files of tests on N copies of this process; auto: two a core")
     parser.addoption("--require-all", action="store_true", help="fail where a test is skipped without a good reason")
 
 

@@ -1,9 +1,8 @@
 """Processes that are copies of one that has imported all but the nodes and loaded kernels: a third of a node's start.
 
-Run as a program this is that process; all workers of the tests share it. It has begun nothing of ROS, and no thread but
-two of LTTng, which wait for somebody who traces, and which copies lack; a copy goes on as ``python -m`` would, in a
-session and with an output and an environment of its own. The first copy of each program leaves as any Python program
-does, the others at once.
+Run as a program this is that process. It has begun nothing of ROS, and no thread but two of LTTng, which wait for
+somebody who traces, and which copies lack; a copy goes on as ``python -m`` would, in a session and with an output and
+an environment of its own. The first copy of each program leaves as any Python program does, the others at once.
 Nodes in copies report four times as often as others: tests wait for that.
 """
 
@@ -20,9 +19,7 @@ import os
 import pkgutil
 import runpy
 import select
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -54,59 +51,42 @@ REPORTS = 0.25
 """Period of the diagnostics of nodes in copies [s]; a second as users have it."""
 
 
-class PreloadedProcess:
-    """The process that has imported the library; it listens on a socket as long as anybody has its standard input."""
-
-    def __init__(self) -> None:
-        self.environment = imports_depend_on()
-        self.address = str(Path(tempfile.mkdtemp(), "socket"))
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(self.address)
-            listener.listen()
-            self._process = subprocess.Popen(
-                [sys.executable, __file__, str(listener.fileno())],
-                stdin=subprocess.PIPE,
-                pass_fds=[listener.fileno()],
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # BLAS begins threads when it is imported
-                start_new_session=True,  # what ends the tests, as Ctrl-C in a terminal, is theirs: they end the nodes
-            )
-        atexit.register(self._process.communicate)
-
-
-@functools.cache
-def preloaded_process() -> PreloadedProcess:
-    """Return that of this process and of those that are copied from it later on."""
-    return PreloadedProcess()
-
-
 class PreloadedStarts:
     """Starts node processes, all with this process's environment of now, but for ROS's part."""
 
     def __init__(self) -> None:
+        self._environment = imports_depend_on()
         self._started: list[int] = []
         self.codes: dict[int, int] = {}
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(preloaded_process().address)
-        self._told = self._socket.makefile("rb", buffering=0)
-        atexit.register(self._socket.shutdown, socket.SHUT_RDWR)
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # BLAS begins threads when it is imported
+            start_new_session=True,  # what ends the tests, as Ctrl-C in a terminal, is theirs: they end the nodes
+        )
+        atexit.register(self._process.communicate)
 
     def fit(self) -> bool:
         """Whether this environment is the one that they start with."""
-        return imports_depend_on() == preloaded_process().environment
+        return imports_depend_on() == self._environment
 
     def start(self, program: str, arguments: Sequence[str], output: Path, errors: Path | None = None) -> Copy:
         """Run a module as a program, or lines of code; what it prints is appended to files."""
+        assert self._process.stdin
         told = [program, [*arguments], str(output), str(errors or output), dict(os.environ)]
-        self._socket.sendall(json.dumps(told).encode() + b"\n")
+        self._process.stdin.write(json.dumps(told).encode() + b"\n")
         while not self._started:
             self.hear(None)
         return Copy([sys.executable, "-m", program, *arguments], self._started.pop(), self)
 
     def hear(self, timeout: float | None) -> bool:
         """Take in what is told next, a start or the exit code of an end, within a time [s]; tell whether it came."""
-        if not select.select([self._told], [], [], timeout)[0]:
+        assert self._process.stdout
+        if not select.select([self._process.stdout], [], [], timeout)[0]:
             return False
-        pid, *code = map(int, self._told.readline().split())
+        pid, *code = map(int, self._process.stdout.readline().split())
         if code:
             self.codes[pid] = code[0]
         else:
@@ -261,7 +241,7 @@ def serve() -> None:
     known: set[str] = set()
 
     def reap(*_: object) -> None:
-        with contextlib.suppress(ChildProcessError, BrokenPipeError):
+        with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if not pid:
@@ -286,26 +266,7 @@ def serve() -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def listen(listener: socket.socket) -> None:
-    """Serve each process that starts copies by a copy of this one, until nobody is there any more."""
-    while listener in select.select([sys.stdin, listener], [], [])[0]:
-        connection, _ = listener.accept()
-        if not os.fork():
-            os.dup2(connection.fileno(), 0)
-            os.dup2(connection.fileno(), 1)
-            connection.close()
-            listener.close()
-            serve()
-            os._exit(0)
-        connection.close()
-    shutil.rmtree(Path(listener.getsockname()).parent)
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.wait()
-
-
 if __name__ == "__main__":
-    given = socket.socket(fileno=int(sys.argv[1]))
     sys.argv, sys.path[0] = ["-m"], os.getcwd()  # as for ``python -m``, of which imports take note
     preload()
-    listen(given)
+    serve()
