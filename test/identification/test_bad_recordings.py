@@ -106,9 +106,8 @@ OTHERS = (
     "the position of joint 'bend' has the wrong sign",
     "positions are in turns",
     "coupled",
-    "times at another rate",
 )
-"""Reasons of the same kind as others, which are in every run; and the last, which takes as long as six of those."""
+"""Reasons of the same kind as others, which are in every run."""
 
 
 @pytest.mark.parametrize("said", [pytest.param(x, marks=pytest.mark.slow if x in OTHERS else ()) for x in CASES])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 from support.compare import relative
+from support.grids import every_run
 from support.robots import OWN, panda
 from support.sample_trees import rods_in_a_row
 
@@ -61,8 +62,7 @@ def require_kept(model, path, limits, tolerance=1e-5):
     return np.trapezoid((tau**2).sum(axis=1), t)
 
 
-@pytest.mark.slow  # in every run `test_another_valley_is_found` is as good as a judge, of the same arm
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", every_run(["fast"], PAIRS))
 def test_panda_within_its_limits_against_slsqp(name):
     """The limits of its URDF push: no dearer than the judge's motion with as many modes, and kept everywhere."""
     start, goal, T = (np.array(x, dtype=float) for x in PAIRS[name])
