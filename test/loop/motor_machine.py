@@ -1,9 +1,11 @@
 """Mechanisms in MuJoCo with the controller of their motors, in lock step."""
 
+from dataclasses import replace
+
 import numpy as np
 from support.control.control_loop import ControlLoop
 from support.cores import options
-from support.mechanisms.mujoco_mechanism import MujocoMechanism
+from support.mechanisms.mujoco_mechanism import MujocoMechanism, believed
 
 from lie_dynamics_ros.core.mechanism import MechanismParameters, TrackedMechanism
 from lie_dynamics_ros.lie_dynamics import mechanism
@@ -44,8 +46,9 @@ class MotorMachine(MujocoMechanism):
 
 
 def loop_of(name: str, rate: float, delay: float, step: float = 2.5e-4, dimensions=None, **values) -> ControlLoop:
-    """A mechanism by name at home, at rest, and its controller."""
+    """A mechanism by name at home, at rest, and its controller, which knows what MuJoCo's least bodies weigh."""
     made = mechanism(name, **(dimensions or {}))
+    made = replace(made, model=believed(made.model))
     machine, core = MotorMachine(made, step), controller(made, **values)
     machine.held = core.dynamics.gravity_force(core.dynamics.neutral())
     return ControlLoop(machine, core, rate, delay)

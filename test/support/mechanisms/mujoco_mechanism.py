@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from lie_dynamics_ros.lie_dynamics.lie import quaternion
+from lie_dynamics_ros.lie_dynamics.lie import SpatialInertia, quaternion
 from support.mujoco_arm import mujoco
 
 #: Of massless crosses, in which MuJoCo does not believe [kg, kg m^2].
 LEAST_MASS, LEAST_INERTIA = 1e-6, 1e-10
 #: Of crosses at cuts, which would be soft if they were as light.
 CROSS = 1e-3, 1e-5
+
+
+def believed(model):
+    """A model with bodies at least as heavy as MuJoCo takes them for, crosses at cuts apart."""
+    for name in model.body_names:
+        known = model.inertia(name)
+        moments, axes = np.linalg.eigh(known.inertia)
+        inertia = axes * np.maximum(moments, LEAST_INERTIA) @ axes.T
+        model = model.with_inertia(name, SpatialInertia(max(known.mass, LEAST_MASS), known.com, inertia))
+    return model
 
 
 class MujocoMechanism:
