@@ -15,7 +15,7 @@ from ...model.coupling import own_joints
 from ...model.model import Model
 from ...model.pack import copied, get_inertia
 from ..kinematics import forward_kinematics
-from ..motion import body_accelerations, body_velocities, center_of_mass, require_mass
+from ..motion import body_accelerations, body_velocities, require_mass
 from .inverse_derivatives import rate_derivatives, subspace_derivatives
 
 
@@ -185,8 +185,9 @@ def _derivatives(model: Model, q: Array, qd: Array, qdd: Array) -> list[Array]:
             F_q[own] += _times(inertia_j, y + _times(both[..., j, :, :], x)) + _times(B[..., j, :, :], x)
             F_qd[own] += _times(inertia_j, x + _times(T, np.sum(slopes, axis=0)))
     h_qd = _times(inertias, J)
-    center = center_of_mass(model, q)
-    moved = h_qd[..., 3:] / model.rows[1:, layout.MASS].sum()
+    mass = model.rows[1:, layout.MASS].sum()
+    center = so3.vee(inertia[..., :3, 3:].sum(axis=-3)) / mass  # by poses, which are near the first tree
+    moved = h_qd[..., 3:] / mass
 
     def about_center(columns: Array, whole: Array | None) -> Array:
         out = columns.copy()
