@@ -101,6 +101,7 @@ def _run(drawn: Sequence[Disturbance], duration: float, processes: Processes, li
                 print(f"soak: {time.monotonic() - start:7.1f} s: {what.kind}, {what.lasts:.2f} s", flush=True)
         wait_until(start + duration)
         time.sleep(2.0)  # for what the listener still has to judge
+    processes.look_for_faults()
     findings.dropped = {"driver": processes.dropped(DRIVER), "nodes": processes.dropped(NODES[0])}
     return findings
 

@@ -39,7 +39,7 @@ class Driver(SimulatedRobot):
         self._file = Path(os.environ["SOAK_COMMAND"])
         signal.signal(signal.SIGUSR1, self._on_signal)
         super().__init__(**kwargs)
-        self._message = leg_lengths()
+        self._lengths = leg_lengths()
         self._plans = self.create_publisher(JointTrajectory, "computed_torque/joint_trajectory", qos.SETPOINT_INPUT)
         self.create_subscription(String, "computed_torque/phase", self._on_phase, qos.DESCRIPTION)
         self._hold = self.create_client(Trigger, "computed_torque/hold")
@@ -59,8 +59,9 @@ class Driver(SimulatedRobot):
         super()._publish(stamp)
         if self._legs is None:
             return
-        self._message.header.stamp = self._state.header.stamp
-        self._legs.publish(self._message)
+        assert self._messages is not None
+        self._lengths.header.stamp = self._messages.state.header.stamp
+        self._legs.publish(self._lengths)
         if self._count == 0:
             print(f"{FIRST}{stamp}", flush=True)
         self._count += 1
@@ -87,7 +88,8 @@ class Driver(SimulatedRobot):
         point = JointTrajectoryPoint(positions=(self._simulation.start + side).tolist())
         point.velocities = [0.0] * len(point.positions)
         point.time_from_start.sec, point.time_from_start.nanosec = divmod(round(DURATION * 1e9), 10**9)
-        self._plans.publish(JointTrajectory(joint_names=list(self._state.name), points=[point]))
+        assert self._messages is not None
+        self._plans.publish(JointTrajectory(joint_names=list(self._messages.state.name), points=[point]))
 
 
 def main(args: Sequence[str] | None = None) -> int:

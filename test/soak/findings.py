@@ -139,7 +139,7 @@ class Findings:
         none("commands and answers to stale states, or to none", len(self.stale))
         none("seconds with commands whose states the listener did not hear", self.deaf)
         none("answers with NaN or infinity", sum(self.wrong.values()))
-        none("nodes that ended", len(self.ended))
+        none("nodes that ended, or were deactivated by a fault", len(self.ended))
         none(f"silences above {SILENCE:g} s while nothing was disturbed", len(self.silences()))
         none("nodes silent at the end", sum(self.end - self.last.get(node, 0) > 5e9 for node in NODES))
         answers = self.first_answers()

@@ -19,6 +19,8 @@ from .schedule import NODES, Disturbance
 
 PATIENCE = 600.0
 """Longest wait for a process to start or to end [s]."""
+FAULT = "deactivated after a fault"
+"""What a node says that went wrong in a way nobody foresaw."""
 PARTICIPANTS = {"driver": 40, "intruder": 41}
 """Numbers of the participants on the driver's side; the nodes begin at 0."""
 
@@ -29,7 +31,7 @@ class Processes:
     Attributes
     ----------
     ended : list of str
-        Nodes that ended though nobody told them to, or not with code 0 when told.
+        Nodes that ended though nobody told them to, or not with code 0 when told, or were deactivated by a fault.
     """
 
     def __init__(self, directory: Path, children: Children, link: Link, static_peers: bool = False) -> None:
@@ -115,12 +117,15 @@ class Processes:
         log = self._directory / f"{self._labels['driver']}.log"
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            match = re.search(rf"{FIRST}(\d+)\n", log.read_text(errors="replace"))
+            text = log.read_text(errors="replace")
+            match = re.search(rf"{FIRST}(\d+)\n", text)
             if match:
                 return int(match.group(1))
+            if FAULT in text or self._children.exit_code(self._labels["driver"]) is not None:
+                break
             time.sleep(0.02)
         raise TimeoutError(
-            f"the driver has no state after {PATIENCE:g} s:\n{self._children.output(self._labels['driver'])}"
+            f"the driver has no state within {PATIENCE:g} s:\n{self._children.output(self._labels['driver'])}"
         )
 
     def active(self, name: str) -> None:
@@ -148,3 +153,9 @@ class Processes:
             if label in gone:
                 self.ended.append(f"{label}: exit code {self._children.exit_code(label)}")
                 self.start(name)
+
+    def look_for_faults(self) -> None:
+        """Write down what went on, but was deactivated by a fault."""
+        for log in sorted(self._directory.glob("*.log")):
+            lines = [line for line in log.read_text(errors="replace").splitlines() if FAULT in line]
+            self.ended += [f"{log.stem}: {line}" for line in lines]
