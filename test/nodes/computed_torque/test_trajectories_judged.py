@@ -137,3 +137,15 @@ def test_a_stream_of_single_points_is_followed_without_a_jump():
     rate = np.array([a.desired.velocity for a in way])
     assert np.abs(np.diff(rate, axis=0)).max() < 0.02 < 0.1 < np.abs(rate).max() < 0.25
     assert not rate[-1].any() and {a.phase for a in way} <= {"following", "holding"}
+
+
+def test_a_joint_without_room_at_its_limit_comes_to_rest_by_itself():
+    """The others take the time that they have: at its pace the arm would be stopped by a jerk."""
+    loop = Loop()
+    loop.step()
+    judge, position = loop.core.control.parts.judge, MIDDLE.copy()
+    position[0] = judge.limits.upper[0] - 6e-3
+    others, first = judge.way_to_rest(Desired(position, np.full(7, 0.3), ZERO, ZERO))
+    assert others.joints.tolist() == [1, 2, 3, 4, 5, 6] and others.times[0] == loop.core.options.stop_time
+    assert first.joints.tolist() == [0] and first.times[0] == pytest.approx(2 * 6e-3 / 0.3)
+    assert first.position[0, 0] == pytest.approx(judge.limits.upper[0])

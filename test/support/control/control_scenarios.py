@@ -198,7 +198,11 @@ def push(
 def switch(
     case: Case, q, to: dict, physics=None, begun: float = 0.5, wait: float = 0.9, after: float = 1.5, **values
 ) -> dict:
-    """Change parameters under way; efforts per limit: the largest step at the change, and after it within 10 ms."""
+    """Change parameters under way; efforts per limit: the largest step at the change, and after it within 10 ms.
+
+    Beside them what damps a robot that moves while it is guided: that ends with its mode, for the way to rest begins
+    from the motion as it is.
+    """
     arm = arms.load(case.arm)
     loop = case.loop(q, 0.0, physics, **values)
     loop.run(begun)
@@ -207,13 +211,16 @@ def switch(
         amplitude = np.minimum(0.5 * room, np.where(arm.speed < 0.5, 0.01, 0.2 * np.minimum(1.0, arm.speed / 2.0)))
         with contextlib.suppress(MessageError):  # where the payload has made it stop
             loop.core.follow(sine(q, amplitude, 0.5 + 0.1 * np.arange(len(q)) / len(q), 4.0, 0.3), loop.stamp)
-    before = loop.run(wait)
+    before, guided = loop.run(wait), 0.0
+    if case.mode == "gravity_compensation" != to.get("mode", case.mode):
+        guided = float(np.abs(loop.core.control.parts.state.answer.law.damping / arm.limit).max())
     loop.core = loop.core.with_options(options(**{"mode": case.mode, **values, **to}))
     changed = loop.run(after)
     steps = np.abs(np.diff(np.vstack([before.effort[-1:], changed.effort]), axis=0)) / arm.limit
     near = max(2, round(0.01 * case.rate))
     return {
         "limits": over_limits(case, changed),
+        "guided": guided,
         "step": float(steps[0].max()),
         "near steps": float(steps[:near].max()),
         "stepping phases": sorted({*before.phase.tolist()[-1:], *changed.phase.tolist()[: near + 1]}),

@@ -251,22 +251,27 @@ class TrajectoryValidator:
         except RetimingError:
             return retime(self.model, path, replace(limits, effort=whole), friction=self._friction)
 
-    def way_to_rest(self, now: Desired) -> JointPoints:
+    def way_to_rest(self, now: Desired) -> list[JointPoints]:
         """Return where a motion comes to rest on a straight line, the quickest of some ways that keep the limits.
 
-        Where a limit of position leaves no room for that, it comes to rest there as soon as needed.
+        A joint whose limit of position leaves no room for that comes to rest there as soon as needed, by itself.
         """
         speed, limits = now.velocity, replace(self.limits, velocity=np.full_like(now.velocity, np.inf))
         room = np.where(speed > 0.0, limits.upper - now.position, now.position - limits.lower)
         with np.errstate(divide="ignore", invalid="ignore"):
-            longest = np.min(2.0 * np.maximum(room, 0.0) / np.abs(speed), initial=np.inf, where=np.abs(speed) > STILL)
+            own = np.where(np.abs(speed) > STILL, 2.0 * np.maximum(room, 0.0) / np.abs(speed), np.inf)
         for stretch in STRETCHES:
-            time = max(min(stretch * self._stop_time, longest), QUICKEST)
-            end = now.position + 0.5 * time * speed + time**2 / 12.0 * now.acceleration
-            points = JointPoints(np.arange(len(speed)), np.array([time]), end[None], self._rest, self._rest)
-            if time >= longest or self.excess(Piece(0, points, now).path(now.position), True, limits) is None:
+            times = np.maximum(np.minimum(stretch * self._stop_time, own), QUICKEST)
+            end = now.position + 0.5 * times * speed + times**2 / 12.0 * now.acceleration
+            ways = [
+                JointPoints(at, np.array([time]), end[None, at], self._rest[:, at], self._rest[:, at])
+                for time in np.unique(times)[::-1]
+                for at in [np.flatnonzero(times == time)]
+            ]
+            longest = Piece(0, ways[0], now)  # of the joints that have room, if any does
+            if times.max() < stretch * self._stop_time or self.excess(longest.path(now.position), True, limits) is None:
                 break
-        return points
+        return ways
 
     def brake(self, piece: Piece, time: int, desired: Desired, rate: float) -> Halt:
         """Return the quickest of some ways to rest from a time on [ns] that keep limits, or the one that does best.

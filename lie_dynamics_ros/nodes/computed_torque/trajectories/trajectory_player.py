@@ -198,11 +198,14 @@ class TrajectoryPlayer:
         zero = self.zero
         self.desired = Desired(np.array(position), zero, zero, zero)
 
-    def slow_down(self, stamp: int, now: Desired, points: JointPoints) -> None:
-        """Forget all trajectories, and come to rest at one point from a motion that none led to, at a time [ns]."""
+    def slow_down(self, stamp: int, now: Desired, ways: Sequence[JointPoints]) -> None:
+        """Forget all trajectories, and come to rest from a motion that none led to, at a time [ns].
+
+        Each of the ways has one point, for other joints.
+        """
         self.hold_at(now.position)
-        self.desired = now
-        self.pieces.append(Piece(self.clock.at(stamp), points, now))
+        self.desired, time = now, self.clock.at(stamp)
+        self.pieces += [Piece(time, points, now) for points in ways]
 
     def halt(self, stamp: int, brake: Brake = in_place, points: JointPoints | None = None) -> None:
         """Come to rest along the paths under way at a time [ns], forget what waits; of one trajectory, or of all."""
