@@ -55,8 +55,11 @@ def test_the_default_mode_is_better_than_pd_with_gravity(name, cell):
     assert found["good"] and found["ratio"] < 0.8, found
 
 
-def test_a_light_wrist_follows_with_an_unknown_payload_at_a_low_rate():
-    from benchmarks.nodes.control_robustness import tracking
+@pytest.mark.parametrize(("late", "seed"), [({}, 1), ({"delay": 1.5}, 11), ({"lag": 3e-3}, 11)])
+def test_a_light_wrist_follows_with_an_unknown_payload_at_a_low_rate(late, seed, monkeypatch):
+    from benchmarks.nodes.control_robustness import CELLS, tracking
 
-    found = tracking("tiago", 250.0, "payload 30 % of the rating", 1, modes=("default",))
+    cell = "payload 30 % of the rating"
+    monkeypatch.setitem(CELLS, cell, {**CELLS[cell], **late})
+    found = tracking("tiago", 250.0, cell, seed, modes=("default",))
     assert found["good"] and found["ratio"] < 0.3, found

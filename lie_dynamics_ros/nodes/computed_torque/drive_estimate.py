@@ -50,6 +50,8 @@ SWIFT, RELEASE = 10.0, 400.0
 EASED, LEAST_EASE, MOST_EASE = 0.5, 0.01, 3.0
 """Factor by which pushes of a joint that is to be at rest grow slower after each of them; the least and the largest of
 the product, which counts from 1 on: the first pushes are free. What is pushed to and fro would swing for ever."""
+EASED_MOVING = 0.6
+"""The same factor of a joint that is to move: a light one whose pushes show late would be thrown ever further."""
 REGROWS, REGROWS_AT_REST = 3.0, 0.1
 """Rates at which that rises again while joints are to move, and at rest [1/s]."""
 PRIOR = np.array([0.01, 0.015, 0.02, 0.1, 0.3])
@@ -165,7 +167,7 @@ class DriveEstimate:
         ])  # fmt: skip
         self._pushing = np.array([
             BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST_PUSH, SWIFT, RELEASE, FADING, EASED, LEAST_EASE, MOST_EASE,
-            REGROWS, REGROWS_AT_REST, 0.0, FORESEEN, RUSH,
+            REGROWS, REGROWS_AT_REST, 0.0, FORESEEN, RUSH, EASED_MOVING,
         ])  # fmt: skip
         self._work, self._even = np.empty((3, 5)), np.ones(len(scale))
         self.reset()
@@ -204,6 +206,7 @@ class DriveEstimate:
         s = self.state
         rough, pushing = step > 0.0, self._pushing  # steps look like quick motions
         pushing[k.FORESEEN], pushing[k.RUSH] = 0.0 if rough else FORESEEN, 0.0 if rough else RUSH
+        pushing[k.EASED_MOVING] = 1.0 if rough else EASED_MOVING
         if self._haste is not None:
             s.wander *= self._haste
         if effort is None or period <= 0.0:
@@ -235,8 +238,8 @@ class DriveEstimate:
 
         It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
         faster as long as nothing moves. Joints whose model was found to be wrong are pushed; others where errors are
-        ``far`` (n,), as their model is taken to be wrong then. Where no velocity is ``desired`` (n,), each push makes
-        the next ones grow slower. Where feedback is lowered, they and what is learned of offsets change slower, by
+        ``far`` (n,), as their model is taken to be wrong then. Each push makes the next ones grow slower, most where
+        no velocity is ``desired`` (n,). Where feedback is lowered, they and what is learned of offsets change slower, by
         ``haste`` (n,).
         """
         s, pushed, self._haste = self.state, np.empty(len(error)), haste

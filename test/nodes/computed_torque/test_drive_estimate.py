@@ -113,7 +113,7 @@ def test_pushes_grow_where_errors_stay_and_go_where_they_fade(moving, rng):
         )
         ease = np.minimum(ease * np.exp((d.REGROWS if moving else d.REGROWS_AT_REST) * h), d.MOST_EASE)
         ended = (side != 0.0) & (error * side < np.where(found, d.BEHIND, far))
-        ease = np.where(ended & (not moving), np.maximum(d.EASED * ease, d.LEAST_EASE), ease)
+        ease = np.where(ended, np.maximum((d.EASED_MOVING if moving else d.EASED) * ease, d.LEAST_EASE), ease)
         stuck = (np.abs(error) > np.where(found, d.BEHIND, far)) & (error * rate > -d.APPROACH * error**2)
         found |= stuck
         side = np.where(stuck, np.sign(error), np.where(ended, 0.0, side))

@@ -28,12 +28,12 @@ SURPRISE = 4.0
 #: Numbers of `loosen`: error from which on a found joint is pushed [rad, m], least rate at which errors fade [1/s], how
 #: fast the push grows at most [1/s] and at first, over the inertia [rad/s^3], rate at which it grows while nothing
 #: moves [1/s], the largest, rate from which on an error fades swiftly [1/s], rates at which the push fades then, and
-#: else [1/s], factor by which pushes grow slower after each of them, the least and the largest of their product, which
-#: counts up to 1, rates at which that rises again while joints are to move, and else [1/s], period [s], for how many
-#: periods a change of velocity is taken to go on, how fast pushes grow at first by a velocity away, over the inertia
-#: [1/s^2].
+#: else [1/s], factor by which pushes grow slower after each of them while joints are to rest, the least and the largest
+#: of their product, which counts up to 1, rates at which that rises again while joints are to move, and else [1/s],
+#: period [s], for how many periods a change of velocity is taken to go on, how fast pushes grow at first by a velocity
+#: away, over the inertia [1/s^2], the factor while joints are to move.
 BEHIND, APPROACH, PUSH, GENTLE, GROWTH, LARGEST, SWIFT, RELEASE, FADING = range(9)
-EASED, LEAST_EASE, MOST_EASE, EASING, EASING_AT_REST, STEP, FORESEEN, RUSH = range(9, 17)
+EASED, LEAST_EASE, MOST_EASE, EASING, EASING_AT_REST, STEP, FORESEEN, RUSH, EASED_MOVING = range(9, 18)
 #: Rows of the state of `loosen`: push over the limit, side that a joint is pushed to, 0 for none, factor of the rate at
 #: which pushes grow, and the last error of the velocity.
 PUSHED, SIDE, EASE, CAME = range(4)
@@ -230,7 +230,7 @@ def loosen(
         Whether it was found to be wrong. Overwritten.
     push : ndarray, shape (4, n)
         Pushes over the limits, sides, factors, last errors of velocities. Overwritten.
-    numbers : ndarray, shape (17,)
+    numbers : ndarray, shape (18,)
     out : ndarray, shape (n,)
         The push [N m, N]. Overwritten.
     """
@@ -239,12 +239,14 @@ def loosen(
         return -1
     if found.shape[0] != n or push.shape[0] != 4 or push.shape[1] != n:
         return -1
-    if out.shape[0] != n or numbers.shape[0] != 17 or desired.shape[0] != n or haste.shape[0] != n:
+    if out.shape[0] != n or numbers.shape[0] != 18 or desired.shape[0] != n or haste.shape[0] != n:
         return -1
     status, moving = IDLE, False
     for i in range(n):
         moving = moving or desired[i] != 0.0
-    eased, easing = (1.0, numbers[EASING]) if moving else (numbers[EASED], numbers[EASING_AT_REST])
+    eased, easing = numbers[EASED], numbers[EASING_AT_REST]
+    if moving:
+        eased, easing = numbers[EASED_MOVING], numbers[EASING]
     for i in range(n):
         e, period = error[i], haste[i] * numbers[STEP]
         push[EASE, i] = min(push[EASE, i] * math.exp(easing * period), numbers[MOST_EASE])
