@@ -238,8 +238,8 @@ class DriveEstimate:
 
         It begins with what moves the inertia of joints, that of the mass matrix (n, n), in case that is all, and grows
         faster as long as nothing moves. Joints whose model was found to be wrong are pushed; others where errors are
-        ``far`` (n,), as their model is taken to be wrong then. Each push makes the next ones grow slower, most where
-        no velocity is ``desired`` (n,). Where feedback is lowered, they and what is learned of offsets change slower, by
+        ``far`` (n,), as their model is taken to be wrong then. Each push makes the next grow slower, most where no
+        velocity is ``desired`` (n,). Where feedback is lowered, they and what is learned of offsets change slower, by
         ``haste`` (n,).
         """
         s, pushed, self._haste = self.state, np.empty(len(error)), haste
