@@ -14,6 +14,10 @@ from lie_dynamics_ros.nodes.computed_torque.gains import LOOP_FILTER_TIME
 from ..mujoco_arm import MujocoArm
 
 
+PASSED = 20.0
+"""Time constants after which a filter has forgotten how it began."""
+
+
 @dataclass(frozen=True)
 class Record:
     """What happened, a row for each state that was answered.
@@ -96,6 +100,11 @@ class Encoders:
         self._filter.fill(stamp, seen, velocity, acceleration)
         return RobotState(stamp, seen, velocity, filter_time=self._filter.time)
 
+    def come(self, stamp: int, period: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Have seen joints come to a state at its velocity: nothing moves at once, and the filter begins at rest."""
+        for k in range(round(PASSED * self._filter.time / period) + 2, 0, -1):
+            self.state(stamp - round(k * period * 1e9), q - k * period * qd, qd, np.zeros_like(q))
+
 
 class ControlLoop:
     """States to the controller, its efforts to the arm, late by a delay.
@@ -136,6 +145,11 @@ class ControlLoop:
     def time(self) -> float:
         """Time of the next state [s]."""
         return self._ticks * self.period
+
+    def come(self) -> None:
+        """Let encoders have seen the arm come to where it is at its velocity, before the first state."""
+        if self._encoders is not None:
+            self._encoders.come(self.stamp, self.period, self.arm.q, self.arm.qd)
 
     def step(self) -> None:
         """One state, its answer, and what the arm does until the next."""

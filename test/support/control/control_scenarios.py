@@ -85,9 +85,10 @@ def allowed_velocity(arm: arms.Arm, q, rng: np.random.Generator) -> np.ndarray:
 def stop(case: Case, q, qd, physics=None, within: float = 1.0, watched: float = 1.0, **values) -> dict:
     """Stop from a state; times count from the state in which the stop was asked for, what is at rest from `within`.
 
-    What rests is `watched` for that long [s].
+    What rests is `watched` for that long [s]. Encoders have seen the arm on its way before.
     """
     loop = case.loop(q, qd, physics, **values)
+    loop.come()
     loop.step()
     loop.core.stop("asked to")
     begun = loop.time
