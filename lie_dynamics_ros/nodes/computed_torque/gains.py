@@ -46,10 +46,6 @@ STOP_LOOSE, STOP_LOOSE_GIVEN = 0.1, 0.02
 """The same besides, over the effort limit, for what is not known; and where rotors are given [s/rad]."""
 STOP_FILTER = 50.0
 """Rate of both low-passes [1/s]."""
-LIMP_PLAN, LIMP_SMOOTH = 0.2, 0.25
-"""Parts that are left of the rates of plans and of `StopGains.smooth` where a stop has let go."""
-LIMP_FACTOR = 0.1
-"""Factor of dampers below which all is lowered."""
 STOP_SPRING, SPRING_ROOM, SPRING_PART = 6.0, 8.0, 0.9
 """Largest stiffness of a stop over its damping [1/s]; over the low-passes' rate, as divisor; and over all damping."""
 STOP_HOLD, HOLD_PART = 0.3, 0.07
@@ -95,8 +91,6 @@ class StopGains:
         Stiffness besides that which goes with D and S [N m/rad, N/m].
     filter : float
         Rate of both low-passes [1/s].
-    smooth : float
-        Rate of the low-pass of errors, behind which dynamics are compensated and plans begin [1/s].
     spring_filter : float
         Rate of the low-pass of the spring, which there is once something oscillated [1/s].
     """
@@ -111,19 +105,15 @@ class StopGains:
     slow_cap: float
     hold: Array
     filter: float = STOP_FILTER
-    smooth: float = 40.0
     spring_filter: float = 1e9
 
     def lowered(self, quick: Array, slow: float) -> StopGains:
         """Return gains with dampers times factors (n,), and what acts behind low-passes times another."""
         least = float(quick.min())
-        limp = min(1.0, least / LIMP_FACTOR)
-        plan = self.plan * max(limp, LIMP_PLAN)
+        part = min(1.0, least)
         return replace(
-            self, plan=plan, fastest=max(plan, min(1.0, least) * self.fastest),
-            smooth=max(limp, LIMP_SMOOTH) * self.smooth,
-            direct=quick * self.direct, cap=min(1.0, least) * self.cap, slow=slow * self.slow, loose=slow * self.loose,
-            slow_cap=slow * self.slow_cap, hold=slow**2 * self.hold,
+            self, fastest=max(self.plan, part * self.fastest), direct=quick * self.direct, cap=part * self.cap,
+            slow=slow * self.slow, loose=slow * self.loose, slow_cap=slow * self.slow_cap, hold=slow**2 * self.hold,
             spring_filter=self.spring_filter if least >= 1.0 <= slow else self.filter,
         )  # fmt: skip
 

@@ -45,7 +45,7 @@ LARGEST_OFFSET = 0.8
 QUIET = 0.012
 """Largest swing of the damper's efforts by noise of sensors, over the effort limit."""
 OFF_RATE = 40.0
-"""Rate of the low-pass of errors of velocities before a stop [1/s]."""
+"""Rate of the low-pass of errors, behind which dynamics are compensated in a stop and plans begin [1/s]."""
 OUTDATED = 2.0
 """Period, over the time of that low-pass, from which on states are taken unfiltered."""
 ROUGH = 0.06
@@ -207,12 +207,11 @@ class Stop:
         self._moving = 2.0 * self._resting
         self._driven = DRIVEN * speed
 
-    def move(
-        self, position: Array, velocity: Array, q: Array, qd: Array, period: float, rate: float = OFF_RATE
-    ) -> None:
+    def move(self, position: Array, velocity: Array, q: Array, qd: Array, period: float) -> None:
         """Take note of a desired position and velocity and those at a state (n,), ``period`` [s] after the last."""
         self._states += 1
-        part = 1.0 if rate * period > OUTDATED else max(-math.expm1(-rate * period), 2.0 / (1.0 + self._states))
+        part = max(-math.expm1(-OFF_RATE * period), 2.0 / (1.0 + self._states))
+        part = 1.0 if OFF_RATE * period > OUTDATED else part
         self._part[0] = part
         _run(smooth_state, self._smooth, self._part, position, velocity, q, qd)
 
@@ -296,7 +295,7 @@ class Stop:
                 # One that begins anew under way brakes at once: begun at each state, it would never come to braking.
                 hurry = gains.fastest if s.late else gains.plan
                 place, moved = self._smooth[PLACE], self._smooth[MOVED]
-                old = not self._states or gains.smooth * period > OUTDATED  # the state before shows nothing
+                old = not self._states or OFF_RATE * period > OUTDATED  # the state before shows nothing
                 if old or within(place - q, far) != 1:
                     x, v = q, qd
                 else:  # a joint that moved and hardly does now, as after a hit, is planned for as it is
@@ -315,7 +314,7 @@ class Stop:
             x, v, a = motion
             motion = np.where(let_go, q, x), np.where(let_go, qd, v), np.where(let_go, self._zero, a)
         found, reversal.news = reversal.news, []
-        self.move(*motion[:2], q, qd, period, gains.smooth)
+        self.move(*motion[:2], q, qd, period)
         gains = gains.quiet(self.noise.bearable(qd, period, swing, step))
         part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
         with suppress(LieDynamicsError):  # else it is what it was
