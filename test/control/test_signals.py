@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from lie_dynamics_ros.lie_dynamics.control.kernels.oscillation import (
     AWAY,
-    BETWEEN,
     DIRECTION,
     MOVED,
     OFF,
     PLACE,
-    count_growing,
     count_turns,
     smooth_state,
 )
@@ -85,17 +83,6 @@ def test_turns_are_counted_as_their_definition_says():
         np.testing.assert_allclose(table, [extreme, turned, direction, turns, swung, since, between], rtol=1e-12)
         assert numbers[4] == pytest.approx(swing, rel=1e-14)
     assert count_turns(table, numbers, effort[:2].copy(), 1.0 / scale, noise) == -1
-
-
-@pytest.mark.parametrize(("growth", "found"), [(1.2, False), (1.4, True)])
-def test_swings_that_grow_are_found_while_they_are_small(growth, found):
-    table, numbers = np.zeros((7, 2)), np.array([0.003, 1.3, 4.0, 0.99, 0.01])
-    table[DIRECTION], per_scale, noise = 1.0, np.array([0.1, 1.0]), np.zeros(2)
-    efforts = [np.array([10.0 * 0.004 * (-growth) ** k, 1.0]) for k in range(8)]
-    states = [count_growing(table, numbers, effort, per_scale, noise) for effort in efforts]
-    assert (1 in states) == found and set(states) <= {0, 1}
-    assert table[BETWEEN, 0] == pytest.approx(0.01, rel=0.02)
-    assert count_growing(table, numbers, efforts[0][:1].copy(), per_scale, noise) == -1
 
 
 def test_polynomials_are_written_for_owned_joints():

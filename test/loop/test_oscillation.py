@@ -48,24 +48,6 @@ def test_a_stop_lowers_what_feeds_an_oscillation_by_its_phase(hertz, fed):
     assert watch.factor < 1.0
 
 
-@pytest.mark.parametrize(("hertz", "quick"), [(60.0, [0.3, 1.0]), (15.0, [1.0, 1.0])])
-def test_a_stop_begins_with_less_of_dampers_that_would_feed_an_oscillation_which_goes_on(hertz, quick):
-    """Efforts that are 10 ms late: dampers feed what is faster than some 25 Hz."""
-    watch = OscillationWatch(np.ones(2))
-    for k in range(round(1.0 / PERIOD)):
-        swing = 0.1 if k * PERIOD < 0.8 else 0.01
-        watch.update(swing * np.sin(2.0 * np.pi * hertz * k * PERIOD) * np.array([1.0, 0.0]), PERIOD)
-    assert watch.factor < 1.0
-    watch.begin(stop=True, late=0.01, share=np.array([0.3, 0.3]))
-    np.testing.assert_array_equal(watch.state.quick, quick)
-    assert watch.factor == min(quick)
-    watch.begin(stop=False)
-    for _ in range(round(0.5 / PERIOD)):
-        watch.update(np.zeros(2), PERIOD)
-    watch.begin(stop=True, late=0.01, share=np.array([0.3, 0.3]))
-    assert watch.factor == 1.0  # nothing swings any more
-
-
 def test_gains_rise_again_after_a_calm_time_but_not_to_where_they_were():
     watch = OscillationWatch(np.ones(2))
     for k in range(500):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 
 from ...core.commands import FOLLOWING, HOLDING, STOPPED, STOPPING, UNTIL_HOLD, YIELDING
@@ -202,11 +200,7 @@ class ControlLoop:
         p, s = self.parts, self.parts.state
         if s.phase not in (STOPPING, STOPPED):
             p.stop.begin(p.reacts, goes_on)
-            stop, share = p.timing.gains.stop, np.ones_like(p.robot.zero)
-            if p.watch.factor < 1.0 and p.mode == PATH_MODES[0]:
-                with suppress(LieDynamicsError):
-                    share = p.laws.damper_share(s.position, stop)
-            p.watch.begin(True, stop.time - 2.0 * p.timing.filter_time, share)  # stops find velocities sooner
+            p.watch.begin(True)
             p.laws.set_gains(p.timing.gains)
             p.efforts.blend.at_once()
             s.enter(STOPPING, reason)

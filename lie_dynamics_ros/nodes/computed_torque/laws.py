@@ -20,7 +20,7 @@ from ...lie_dynamics.control import (
 )
 from ...lie_dynamics.control.robots import Robot, gravity_force, inverse_dynamics, mass_matrix
 from .drive_estimate import BEHIND, DriveEstimate
-from .gains import LATE_FILTER, Gains, StopGains
+from .gains import LATE_FILTER, Gains
 from .stopping import StopMotion
 from .trajectories.trajectory_piece import Desired
 
@@ -296,11 +296,6 @@ class Laws:
         bodies = np.diagonal(self.inertia(q))
         g = self.gains
         return g.quick * (g.kd * bodies + np.minimum(self._floor(), g.floor_cap * bodies))
-
-    def damper_share(self, q: Array, stop: StopGains) -> Array:
-        """Return what each joint (n,) is damped by at once in mode computed_torque, over what a stop does."""
-        most = np.minimum(stop.direct, stop.cap * np.diagonal(self.inertia(q)))
-        return self.damping(q) / np.maximum(most, np.finfo(float).tiny)
 
     def inertia(self, q: Array) -> Array:
         """Return the mass matrix (n, n) that feedback counts on [kg m^2, kg]."""

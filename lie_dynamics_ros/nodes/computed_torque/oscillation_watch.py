@@ -14,7 +14,6 @@ from ...lie_dynamics.control.kernels.oscillation import (
     LARGEST_SWING,
     SINCE,
     SWUNG,
-    count_growing,
     count_turns,
 )
 from ...lie_dynamics.control.kernels.oscillation import TURNS as TURNS_ROW
@@ -23,12 +22,6 @@ SWING = 0.04
 """Smallest swing of an effort that counts, from turn to turn, over the effort limit."""
 STOP_SWING, SMALL = 5e-4, 0.005
 """The same in a stop, where nothing is to move; swings below the second hardly lower gains."""
-SMALL_SWING, GROWS, GROWING, SOON_FORGOTTEN = 0.003, 1.3, 4.0, 0.1
-"""The same where each swing exceeds the one before by the second, as many times in a row as the third, within about the
-fourth [s]: what grows like that is unstable."""
-LOWERED, STILL_TURNS, LEAST_BEGUN = 0.25, 3.0, 0.2
-"""Factor below which an oscillation was strong, time since a turn, over that between turns, up to which a joint still
-swings then, and the least factor that the damper of a stop begins with for that."""
 ALONG = 0.5
 """Part of the turns that make an oscillation, with which a joint swings along where another has them all."""
 MEMORY = 0.5
@@ -90,8 +83,8 @@ class OscillationState:
         In a stop: factor of what acts behind low-passes, and what that may rise to.
     calm : float
         Time since the last oscillation [s].
-    table, early : ndarray, shape (7, n)
-        As `count_turns` and `count_growing` say.
+    table : ndarray, shape (7, n)
+        As `count_turns` says.
     """
 
     size: int
@@ -106,14 +99,12 @@ class OscillationState:
     first: Array = field(init=False)
     fed: Mask = field(init=False)
     table: Array = field(init=False)
-    early: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.quick, self.most, self.first = np.ones(self.size), np.ones(self.size), np.ones(self.size)
         self.fed = np.zeros(self.size, dtype=bool)
         self.table = np.zeros((7, self.size))
         self.table[DIRECTION] = 1.0
-        self.early = self.table.copy()
 
     def shake(self, joints: Mask, factor: float) -> None:
         """Lower gains of joints (n,) that oscillate by a factor."""
@@ -137,7 +128,6 @@ class OscillationWatch:
     def __init__(self, scale: Array) -> None:
         self._per_scale, self._quiet, self._none = 1.0 / scale, np.zeros(len(scale)), np.zeros(len(scale), dtype=bool)
         self._numbers = np.array([0.0, 0.0, TURNS, 0.0, 0.0])
-        self._growing = np.array([SMALL_SWING, GROWS, GROWING, 0.0, 0.0])
         self.reset()
 
     def reset(self, careful: bool = False) -> None:
@@ -145,20 +135,11 @@ class OscillationWatch:
         self.state = self._other = OscillationState(len(self._per_scale))
         self.state.first[:], self.state.careful = FIRST_FACTOR if careful else 1.0, careful
 
-    def begin(self, stop: bool, late: float = 0.0, share: Array | float = 1.0) -> None:
-        """Watch a stop, which has gains of its own, or go on where the last one began.
-
-        Dampers that are ``late`` [s] feed what still swings fast although feedback was lowered: those of such joints
-        begin with a ``share`` (n,), of feedback before over theirs.
-        """
+    def begin(self, stop: bool) -> None:
+        """Watch a stop, which has gains of its own, or go on where the last one began."""
         s, fresh = self.state, OscillationState(len(self._per_scale), STOP_SWING)
         fresh.most[:] = MOST_QUICK
         fresh.table[:] = s.table  # an oscillation goes on
-        if s.factor < LOWERED and s.calm < CALM:
-            between = s.early[BETWEEN]
-            fed = (s.early[SINCE] < STILL_TURNS * between) & (math.pi * late > PHASE * between)
-            fresh.quick = np.where(fed, np.clip(share, LEAST_BEGUN, 1.0), 1.0)
-            fresh.factor = float(fresh.quick.min())
         self._other, self.state = s, fresh if stop else self._other
 
     @property
@@ -208,9 +189,6 @@ class OscillationWatch:
         if s.factor < 1.0 and s.calm >= CALM and (s.quick < s.most).any():
             s.quick = np.minimum(s.most, s.quick * 2.0 ** (period / RISE))
             s.factor = float(s.quick.min())
-        self._growing[3:] = math.exp(-period / SOON_FORGOTTEN), period
-        if count_growing(s.early, self._growing, *given) == 1:
-            s.shake(s.early[TURNS_ROW] > ALONG * GROWING, 0.5)
         return s.quick is not before[0] or s.first is not before[1]
 
     def _answer_in_stop(self, found: bool, clear: Mask, period: float, late: float, swing: float, lower: float) -> bool:

@@ -77,18 +77,6 @@ def test_massless_links_whose_axes_line_up_are_controlled_and_stopped(mode):
     assert answer.phase == "stopped" and np.isfinite(answer.total).all()
 
 
-def test_joints_without_inertia_have_a_share_of_damping(monkeypatch):
-    """A stop that begins with lowered dampers divides by what they would exert, which is nothing there."""
-    core = ComputedTorqueCore(Model.from_urdf(WRIST), options())
-    core.start()
-    core.answer(RobotState(S, np.zeros(3), np.zeros(3)))
-    laws = core.parts.laws
-    assert (laws.damper_share(np.zeros(3), laws.gains.stop) > 0.0).all()
-    monkeypatch.setattr(laws, "inertia", lambda q: np.zeros((3, 3)))
-    with np.errstate(all="raise"):
-        assert (laws.damper_share(np.zeros(3), laws.gains.stop) == 0.0).all()
-
-
 def learned_delay(loop):
     """Return the delay of efforts that motions whose accelerations jump told a core [periods]."""
     for _ in range(4):

@@ -107,42 +107,6 @@ def count_turns(table: Array, numbers: Array, effort: Array, per_scale: Array, n
     return shaking
 
 
-@kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
-def count_growing(table: Array, numbers: Array, effort: Array, per_scale: Array, noise: Array) -> int:
-    """Take note of efforts (n,) with their noise (n,); return 1 where a joint swings more from turn to turn, else 0.
-
-    Rows of the table (7, n) are those of `count_turns`, but the fourth: turns in a row that each exceeded the one
-    before. Numbers (5,): smallest swing that counts, by what factor swings grow, how many do, part of them that is
-    left after this period, so that slow motions do not count, and the period.
-    """
-    n = effort.shape[0]
-    if table.shape[0] != 7 or table.shape[1] != n or numbers.shape[0] != 5:
-        return -1
-    if per_scale.shape[0] != n or noise.shape[0] != n:
-        return -1
-    unstable = 0
-    for i in range(n):
-        u, direction = effort[i] * per_scale[i], table[DIRECTION, i]
-        if direction * (u - table[EXTREME, i]) > 0.0:
-            table[EXTREME, i] = u
-        table[SINCE, i] += numbers[4]
-        if direction * (table[EXTREME, i] - u) > numbers[0] + noise[i] * per_scale[i]:
-            swing = np.abs(table[EXTREME, i] - table[TURNED, i])
-            grows = swing > numbers[1] * table[SWUNG, i]
-            table[TURNS, i] = table[TURNS, i] + 1.0 if grows else 0.0
-            if grows and table[TURNS, i] >= numbers[2]:
-                unstable = 1
-            table[SWUNG, i] = swing
-            pause = table[SINCE, i] > PAUSE * table[BETWEEN, i]
-            table[BETWEEN, i] += (1.0 if pause else 0.5) * (table[SINCE, i] - table[BETWEEN, i])
-            table[SINCE, i] = 0.0
-            table[TURNED, i] = table[EXTREME, i]
-            table[EXTREME, i] = u
-            table[DIRECTION, i] = -direction
-        table[TURNS, i] *= numbers[3]
-    return unstable
-
-
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True)
 def pass_edges(table: Array, numbers: Array, position: Array, step: Array) -> int:
     """Take note of positions (n,) that come in steps (n,), 0 where that is not known; fill `table` (13, n).
