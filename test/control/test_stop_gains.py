@@ -8,7 +8,7 @@ from lie_dynamics_ros.lie_dynamics.control.velocity_filter import PositionSteps
 from lie_dynamics_ros.nodes.computed_torque.sensor_noise import PEAK_TO_PEAK, SensorNoise
 from lie_dynamics_ros.nodes.computed_torque.untold_inertia import HEAVIEST_UNTOLD, FeltInertia, UntoldInertia
 
-PERIOD, LATE, DAMPING, FILTER = 0.002, 0.02, 16.0, 60.0
+PERIOD, LATE, DAMPING, FILTER, FADING = 0.002, 0.02, 16.0, 60.0, 6.0
 ONE = np.ones(1)
 
 
@@ -18,7 +18,7 @@ def stopped(known, true, seconds, push=0.0):
     found, most = np.zeros(1), HEAVIEST_UNTOLD * ONE
     for _ in range(round(seconds / PERIOD)):
         slow += (1.0 - np.exp(-FILTER * PERIOD)) * (-speed - slow)
-        found = inertia.update(slow * ONE, ONE > 0.0, known * ONE, most, PERIOD, LATE, 0.0)
+        found = inertia.update(slow * ONE, ONE > 0.0, known * ONE, most, PERIOD, LATE, 0.0, FADING)
         late.append(DAMPING * (known + found[0]) * slow)
         speed += PERIOD * (late.pop(0) + push) / true
     return abs(speed), found[0]
@@ -38,10 +38,11 @@ def test_a_joint_that_slows_down_is_what_it_is_known_to_be():
 def test_what_grew_too_much_is_eased():
     inertia, most = UntoldInertia(ONE), HEAVIEST_UNTOLD * ONE
     for _ in range(300):
-        before = inertia.update(0.1 * ONE, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0)[0]
+        before = inertia.update(0.1 * ONE, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0, FADING)[0]
     assert before == HEAVIEST_UNTOLD
     for k in range(100):  # 10 Hz
-        after = inertia.update(0.1 * np.sin(63.0 * k * PERIOD) * ONE, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0)[0]
+        error = 0.1 * np.sin(63.0 * k * PERIOD) * ONE
+        after = inertia.update(error, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0, FADING)[0]
     assert after < 0.3 * before
 
 

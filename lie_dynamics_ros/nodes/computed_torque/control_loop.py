@@ -256,7 +256,7 @@ class ControlLoop:
         if stop.reversed:
             names = ", ".join(p.robot.model.joint_names[k] for k in stop.reversed)
             s.why += f"; joint {names} moves against its efforts and is let go: has the driver its sign reversed?"
-        let_go, s.stop_noise = stop.let_go, stop.noise
+        let_go = stop.let_go
         wrench = zero
         try:
             wrench = self._pushes(state, state.wrenches)

@@ -216,7 +216,6 @@ class Gains:
     haste: Array | None = None
     quick: Array | float = 1.0
     late: Array | float = 0.0
-    firm: bool = True
 
     @property
     def slow(self) -> float:
@@ -246,7 +245,7 @@ def lowered(gains: Gains, factor: Array, others: Array) -> Gains:
         return g
     return replace(
         g,
-        floor_cap=np.minimum(g.floor_cap, p * g.floor_cap + (1.0 - p) * LATE_FLOOR), firm=False,
+        floor_cap=np.minimum(g.floor_cap, p * g.floor_cap + (1.0 - p) * LATE_FLOOR),
         spring=p * g.spring + (1.0 - p) * np.minimum(g.spring, LATE_SPRING), haste=p,
         converge=f * g.converge, slide=f * g.slide, extra=f**2 * g.extra, extra_rates=f * g.extra_rates,
         cap=f * g.cap, slide_factor=f * g.slide_factor, guide=f * g.guide, guide_cap=f * g.guide_cap,

@@ -163,7 +163,6 @@ class Laws:
         self._free_speed = FREE_SPEED * fastest
         self.gains: Gains
         self._lagging = False  # whether some feedback is lowered, and acts behind low-passes
-        self._differ = False  # whether rates of damping differ between joints
         self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
         self.steps: Array | float = 0.0  # of positions that velocities are found in [rad, m]
@@ -187,7 +186,7 @@ class Laws:
         self._lagging = bool(np.any(gains.late))
         if not self._lagging:
             self._late[:] = 0.0
-        self.gains, self._differ = gains, bool(gains.extra_rates.any())
+        self.gains = gains
         self._brake = gains.quick * float(gains.kd.max())
 
     def turn_gravity(self, model: Robot) -> None:
@@ -258,7 +257,7 @@ class Laws:
         loose = drives.loosen(error, rate, period, M, self._off(self._far), desired.velocity, g.haste)
         if drives.idle:
             return LawEffort(effort, qd, acceleration, calm)
-        slid = (rate if g.firm else desired.velocity - v) + g.spring * error
+        slid = (rate if g.haste is None else desired.velocity - v) + g.spring * error
         more = loose + limited_damping(M, self._floor(), g.floor_cap, slid)
         more = more + drives.compensation(desired.velocity, g.converge * error)
         more = more + drives.felt * acceleration + (drives.rotors - drives.felt) * desired.acceleration
@@ -326,8 +325,7 @@ class Laws:
         model, g = self.model, self.gains
         M = self.inertia(q)
         r = sliding_reference(model, q, qd, desired.position, desired.velocity, desired.acceleration, g.converge)
-        extra = g.extra + g.extra_rates * np.diagonal(M) if self._differ else g.extra
-        damping = -limited_damping(M, extra, g.cap, r.sliding)
+        damping = -limited_damping(M, g.extra + g.extra_rates * np.diagonal(M), g.cap, r.sliding)
         brake = self.soft.acceleration(q, qd, g.slide, desired.velocity)
         push = -g.slide * r.sliding if brake is None else brake - g.slide * r.sliding
         damping = damping + M @ push

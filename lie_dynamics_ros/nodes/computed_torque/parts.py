@@ -145,8 +145,6 @@ class ControllerState:
         Of the last state [rad, m, and per s].
     stood : ndarray, shape (n,)
         What the mode before exerted at rest [N m, N].
-    stop_noise : ndarray, shape (n,)
-        How far noise of sensors makes efforts of a stop swing [N m, N].
     phase, why : str
         One of `PHASES`, and the reason.
     note : str
@@ -172,7 +170,6 @@ class ControllerState:
     position: Array
     velocity: Array
     stood: Array
-    stop_noise: Array
     phase: str = OFF
     why: str = "not active"
     note: str = ""
@@ -405,7 +402,7 @@ def _first_parts(robot: RobotFacts) -> dict[str, Any]:
         "efforts": EffortLimiter(limit), "timing": LoopTiming(robot.speed), "watch": OscillationWatch(scale),
         "stop": Stop(robot.soft, limit, scale, fastest, robot.speed, robot.motors is None),
         "drives": DriveEstimate(scale, robot.friction is not None), "goals": Goals(), "clock": PathClock(),
-        "past": PastPath(), "state": ControllerState(zero, zero, zero, zero),
+        "past": PastPath(), "state": ControllerState(zero, zero, zero),
     }  # fmt: skip
 
 
@@ -460,7 +457,7 @@ def _warm_up(parts: ControllerParts) -> None:
     if laws.drives is not None:
         other["drives"].update(dynamics, q, zero, zero, zero, 1e-3)
         other["drives"].loosen(zero, zero, 1e-3, np.diag(robot.scale), robot.scale, zero)
-    rest = StopMotion((q, zero, zero), zero, zero, q, zero, zero, zero, zero, False, None, [], laws.gains.stop)
+    rest = StopMotion((q, zero, zero), zero, zero, q, zero, zero, zero, False, None, [], laws.gains.stop)
     laws.stopping(q, zero, rest)
     gravity_force(dynamics, q)
     effort_of_wrenches(dynamics, q, np.zeros((robot.model.n_bodies, 6)))

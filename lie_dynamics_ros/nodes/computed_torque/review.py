@@ -135,7 +135,7 @@ class AnswerReview:
             stop.move(*answer.desired[:2], answer.position, answer.velocity, period)
             stays = stays if friction is None else stays - friction
             stop.note(stays, answer.velocity, answer.ahead.velocity, period)
-        noise = None if rises else p.state.stop_noise
+        noise = None if rises else stop.shaken
         if rises and p.timing.filter_time and answer.mode == "computed_torque" and period > 0.0:
             rough = p.stop.steps.steps * velocity_noise(p.timing.filter_time, laws.gains.usual)
             noise = NOISE_SWING * rough * laws.damping(answer.position)

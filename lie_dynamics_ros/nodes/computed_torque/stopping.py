@@ -136,8 +136,6 @@ class StopMotion(NamedTuple):
         To be exerted besides [N m, N].
     heavier : ndarray
         Inertia that joints are taken to have besides what is known [kg m^2, kg].
-    noise : ndarray
-        How far noise of sensors makes efforts swing [N m, N].
     gives_way : bool
         Whether it is damped alone.
     let_go : ndarray of bool, shape (n,), or None
@@ -155,7 +153,6 @@ class StopMotion(NamedTuple):
     velocity: Array
     offset: Array
     heavier: Array
-    noise: Array
     gives_way: bool
     let_go: NDArray[np.bool_] | None
     reversed: list[int]
@@ -183,6 +180,8 @@ class Stop:
         Steps of positions that were seen so far, where velocities are found in them.
     late : float
         By which efforts act later than states [s].
+    shaken : ndarray, shape (n,)
+        How far noise of sensors makes efforts swing [N m, N].
     """
 
     def __init__(
@@ -199,7 +198,7 @@ class Stop:
         self.creeping = UntoldInertia(scale, HEAVIEST_CREEPING, CREEP_FADED)
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
-        self.steps, self.late = PositionSteps(len(limit)), 0.0
+        self.steps, self.late, self.shaken = PositionSteps(len(limit)), 0.0, self._zero
         self.noise, self.coarse = SensorNoise(self.steps), CoarsePositions(len(limit))
         self.begin(False)
         self._rest = np.full(len(limit), AT_REST)
@@ -367,10 +366,10 @@ class Stop:
         if state.filter_time and self.coarse.begun:
             direct = np.where(self.coarse.toggle, 0.0, direct)
             swings = np.where(self.coarse.swings(gains.time), 0.0, swings)
+        self.shaken = swings
         return StopMotion(
-            motion, direct, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, swings, gives_way, let_go,
-            found, gains,
-        )  # fmt: skip
+            motion, direct, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, gives_way, let_go, found, gains
+        )
 
     def _sharpen(self, state: RobotState, period: float) -> RobotState:
         """Return a state with velocities of a filter as quick as steps of positions let it be."""

@@ -12,43 +12,23 @@ import numpy as np
 
 from ...lie_dynamics.arrays import Array, Mask
 from ...lie_dynamics.control.kernels import felt_inertia as k
+from ...lie_dynamics.control.kernels.felt_inertia import EASED_RISE, FIRST_PART
 from ...lie_dynamics.engine.compile import raise_if_rejected
 
 HEAVIEST_UNTOLD = 0.03
 """Largest additional inertia, over the effort limit [kg m^2 / (N m)]."""
-FIRST_PART = 0.1
-"""Its first value, over the known inertia."""
 INERTIA_GROWTH = 30.0
 """Rate at which it grows [1/s]."""
-ERROR_FADING = 6.0
-"""Rate at which errors of velocities fade that are left to themselves [1/s]."""
 NO_ERROR = 3e-3
 """Error of a velocity that is ignored [rad/s, m/s]."""
 TURNS_WITHIN = 6.0
 """Least time for which an error keeps its sign, over the delay of efforts: gains that are too high feed faster ones."""
 EASED_PART = 0.25
 """Factor that lowers it where a joint oscillates."""
-EASED_RISE = 1.0
-"""Rate at which it may be more again then [1/s]."""
 SWING_PERSISTS = 0.7
 """Part of the swing before from which on one that follows it soon is oscillation."""
 SWINGS_IN_ROW = 1.5
 """More such swings in a row are."""
-
-FELT_RATE = 40.0
-"""Rate of the low-pass of efforts and accelerations, whose reciprocal is the time for which their errors last [1/s]."""
-STAYING_RATE = 5.0
-"""Rate of the other one, by which loads and friction that stay are left out [1/s]."""
-BEGIN_TIMES = 2.0
-"""Time until what acted before a stop is forgotten, over those of the low-pass and the delay of efforts."""
-FELT_GROWTH = 30.0
-"""Rate at which what is used of it grows [1/s]."""
-FELT_SURE = 3.0
-"""Standard deviations by which joints may be lighter than felt, and are taken to be."""
-FELT_SPEED = 5e-3
-"""Least speed at which anything is felt [rad/s, m/s]."""
-EXPLAINED = 0.8
-"""Part of the square of accelerations, beyond noise, that efforts have to explain."""
 
 
 @dataclass
@@ -121,7 +101,7 @@ class UntoldInertia:
         period: float,
         late: Array | float,
         calm: Array | float,
-        fading: float = ERROR_FADING,
+        fading: float,
     ) -> Array:
         """Return the inertia (n,) [kg m^2, kg].
 
@@ -189,10 +169,6 @@ class FeltInertia:
 
     def __init__(self, size: int) -> None:
         self.table, self._numbers = np.zeros((k.ROWS, size)), np.zeros(k.NUMBERS)
-        self._numbers[k.RATE : k.MOVING] = (
-            FELT_RATE, STAYING_RATE, BEGIN_TIMES, FELT_SPEED, FELT_SURE, EXPLAINED, FIRST_PART, FELT_GROWTH,
-            EASED_RISE,
-        )  # fmt: skip
         self.reset()
 
     def reset(self) -> None:
@@ -235,7 +211,7 @@ class FeltInertia:
         """
         numbers, none = self._numbers, np.zeros(self.table.shape[1])
         numbers[k.PERIOD], numbers[k.LATE], numbers[k.MOVING] = period, late, moving
-        calm, deviation = noise[0] + none, FELT_RATE * noise[1] + none
+        calm, deviation = noise[0] + none, k.FELT_RATE * noise[1] + none
         given = (np.ascontiguousarray(x, float) for x in (mass, most))
         raise_if_rejected(
             k.feel(self.table, numbers, np.ascontiguousarray(velocity, float), lags, *given, calm, deviation)

@@ -14,12 +14,22 @@ from ...engine.compile import kernel
 #: accelerations, of the squares of these, and of 1; inertia that is there for sure, what is used of it, and the most.
 TOLD, ACTING, EFFORT, VELOCITY, STAYING, DRIFTING, XX, XY, YY, TIME, FELT, USED, MOST = range(13)
 ROWS = 13
-#: Numbers: period, by which efforts act late, time since the begin [s]; rates of the low-pass and of what stays [1/s];
-#: times of both until the begin is forgotten; least speed; deviations for which joints are taken to be lighter; part of
-#: the motion that efforts have to explain; first value over the known inertia, rates of growth and of the most
-#: [1/s]; 1 while the stop moves joints, 0 once it holds them.
-PERIOD, LATE, SINCE, RATE, STAYS, BEGINS, SPEED, SURE, EXPLAINED, FIRST, GROWTH, RISE, MOVING = range(13)
-NUMBERS = 13
+#: Numbers: period, by which efforts act late, time since the begin [s]; 1 while the stop moves joints, 0 once it holds
+#: them.
+PERIOD, LATE, SINCE, MOVING = range(4)
+NUMBERS = 4
+#: Rates of the low-pass of efforts and accelerations, whose reciprocal is the time for which their errors last, and of
+#: the other one, by which loads and friction that stay are left out [1/s].
+FELT_RATE, STAYING_RATE = 40.0, 5.0
+#: Time until what acted before a stop is forgotten, over those of the low-pass and the delay of efforts.
+BEGIN_TIMES = 2.0
+#: Rates at which what is used of it grows, and at which the most rises again [1/s]; first value over the known inertia.
+FELT_GROWTH, EASED_RISE, FIRST_PART = 30.0, 1.0, 0.1
+#: Standard deviations by which joints may be lighter than felt, and are taken to be.
+FELT_SURE = 3.0
+#: Least speed at which anything is felt [rad/s, m/s], and part of the square of accelerations, beyond noise, that
+#: efforts have to explain.
+FELT_SPEED, EXPLAINED = 5e-3, 0.8
 
 
 @kernel(
@@ -36,7 +46,7 @@ def feel(
     ----------
     table : ndarray, shape (13, n)
         Overwritten, but for its first row.
-    numbers : ndarray, shape (13,)
+    numbers : ndarray, shape (4,)
         `SINCE` is overwritten.
     velocity : ndarray, shape (n,)
         [rad/s, m/s].
@@ -55,11 +65,11 @@ def feel(
         return -1
     if mass.shape[0] != n or mass.shape[1] != n or most.shape[0] != n or calm.shape[0] != n or noise.shape[0] != n:
         return -1
-    h, rate, first = numbers[PERIOD], numbers[RATE], numbers[SINCE] == 0.0
+    h, rate, first = numbers[PERIOD], FELT_RATE, numbers[SINCE] == 0.0
     numbers[SINCE] += h
-    begins = numbers[SINCE] < numbers[BEGINS] * (numbers[LATE] + 1.0 / rate)
-    share, acts, staying = -math.expm1(-rate * h), -math.expm1(-h / numbers[LATE]), -math.expm1(-numbers[STAYS] * h)
-    grows, rises = math.exp(numbers[GROWTH] * h), math.exp(numbers[RISE] * h)
+    begins = numbers[SINCE] < BEGIN_TIMES * (numbers[LATE] + 1.0 / rate)
+    share, acts, staying = -math.expm1(-rate * h), -math.expm1(-h / numbers[LATE]), -math.expm1(-STAYING_RATE * h)
+    grows, rises = math.exp(FELT_GROWTH * h), math.exp(EASED_RISE * h)
     for i in range(n):
         if first:
             table[VELOCITY, i] = velocity[i]
@@ -76,25 +86,25 @@ def feel(
             continue
         table[STAYING, i] += staying * (x - table[STAYING, i])
         table[DRIFTING, i] += staying * (y - table[DRIFTING, i])
-        if numbers[MOVING] > 0.0 and abs(table[VELOCITY, i]) > numbers[SPEED] + calm[i]:
+        if numbers[MOVING] > 0.0 and abs(table[VELOCITY, i]) > FELT_SPEED + calm[i]:
             x, y = x - table[STAYING, i], y - table[DRIFTING, i]
             table[XX, i] += h * x * x
             table[XY, i] += h * x * y
             table[YY, i] += h * y * y
             table[TIME, i] += h
         xx, xy, yy, time = table[XX, i], table[XY, i], table[YY, i], table[TIME, i]
-        table[MOST, i] = max(table[MOST, i], numbers[FIRST] * own) * rises
+        table[MOST, i] = max(table[MOST, i], FIRST_PART * own) * rises
         if time > 3.0 / rate and np.isfinite(xx * yy) and xx > 0.0 and own > 0.0:
             slope = xy / xx
             deviation = math.sqrt(max(yy - xy * slope, 0.0) / (time - 2.0 / rate) / rate / xx)
             # What else moves the joint, such as a hand, would make it seem heavy.
-            explained = xy * slope > numbers[EXPLAINED] * yy or yy < 4.0 * time * noise[i] * noise[i]
+            explained = xy * slope > EXPLAINED * yy or yy < 4.0 * time * noise[i] * noise[i]
             if slope > -deviation and explained:
-                heavy = 1.0 / max(max(slope, 0.0) + numbers[SURE] * deviation, 1e-300) - own
+                heavy = 1.0 / max(max(slope, 0.0) + FELT_SURE * deviation, 1e-300) - own
                 heavy *= min(max(heavy / own - 1.0, 0.0), 1.0)  # bodies and loads may be the rest
                 table[FELT, i] = max(min(heavy, most[i]), 0.0)
         used = table[USED, i]
         if lags[i]:
-            used = max(used, numbers[FIRST] * own) * grows
+            used = max(used, FIRST_PART * own) * grows
         table[USED, i] = min(used, table[FELT, i], table[MOST, i])
     return 0
