@@ -28,7 +28,7 @@ from ..shown import picture, shared_options, shown, table, write_page
 from .estimation import chosen_bodies, columns_of, parameters_of, with_parameters
 from .fit import MOST_STATIC, TERMS, Equations, Fit
 from .problems import Problem, judged_fit, stop_at
-from .recordings import Measured, Samples, even_times, measured, moving_of, samples_of
+from .recordings import Measured, Samples, clear_of_rest, even_times, measured, samples_of
 from .regression import BaseParameters, parameter_names, reduce_columns
 from .signals import RecordingOptions, RecordingUse, signals_of
 
@@ -113,7 +113,7 @@ class Prediction:
     measured, predicted, before : ndarray, shape (n, nv)
         Efforts as measured, low-passed; of the identified robot; of the one that was given, without friction.
     moving : ndarray of bool, shape (n, nv)
-        Where joints move: what friction holds at rest is not identified.
+        Where joints move, and the low-pass mixes nothing in that friction held at rest, which is not identified.
     acceleration_error, acceleration_error_before : ndarray, shape (n, nv)
         What a wrong effort does: M^-1 (measured - predicted) [rad/s^2, m/s^2].
     """
@@ -250,7 +250,7 @@ def predicted(
     before = np.asarray(inverse_dynamics(given, *(x[at] for x in (recording.q, recording.qd, recording.qdd))))
     found = recording.later(recording.effort, at, delay)
     errors = [np.asarray(solve_mass_matrix(model, recording.q[at], (found - x) / gain)) for x in (efforts, before)]
-    return Prediction(recording.time[at], found, efforts, before, moving_of(recording)[at] & used, *errors)
+    return Prediction(recording.time[at], found, efforts, before, clear_of_rest(recording)[at] & used, *errors)
 
 
 # The report needs matplotlib.

@@ -322,5 +322,12 @@ def moving_of(recording: Measured) -> npt.NDArray[np.bool_]:
     return np.asarray(maximum_filter1d(speed, _width(recording), axis=0) > least)
 
 
+def clear_of_rest(recording: Measured) -> npt.NDArray[np.bool_]:
+    """Return where joints (n, nv) move, and the filter mixes nothing in that friction held while they stood."""
+    from scipy.ndimage import minimum_filter1d
+
+    return np.asarray(minimum_filter1d(moving_of(recording), 2 * _width(recording) + 1, axis=0))
+
+
 def _width(recording: Measured) -> int:
     return max(1, round(1.0 / (recording.cutoff * recording.step)))
