@@ -46,8 +46,8 @@ STOP_LOOSE, STOP_LOOSE_GIVEN = 0.1, 0.02
 """The same besides, over the effort limit, for what is not known; and where rotors are given [s/rad]."""
 STOP_FILTER = 50.0
 """Rate of both low-passes [1/s]."""
-STOP_SPRING, SPRING_ROOM, SPRING_PART = 6.0, 8.0, 0.9
-"""Largest stiffness of a stop over its damping [1/s]; over the low-passes' rate, as divisor; and over all damping."""
+STOP_SPRING, SPRING_PART = 6.0, 0.9
+"""Largest stiffness of a stop over its damping [1/s]; and over all damping."""
 STOP_HOLD, HOLD_PART = 0.3, 0.07
 """Stiffness besides, over the effort limit, as gravity of a load takes some [1/rad]; over all damping squared."""
 GUIDE_BRAKE = 40.0
@@ -77,8 +77,8 @@ class StopGains:
 
     Attributes
     ----------
-    plan, fastest : float
-        Rate of the plan, and the largest that it may have [1/s].
+    fastest : float
+        Largest rate that a plan may have [1/s].
     time : float
         By which efforts act later than states [s].
     direct, loose : ndarray, shape (n,)
@@ -89,13 +89,10 @@ class StopGains:
         [1/s].
     hold : ndarray, shape (n,)
         Stiffness besides that which goes with D and S [N m/rad, N/m].
-    filter : float
-        Rate of both low-passes [1/s].
     spring_filter : float
         Rate of the low-pass of the spring, which there is once something oscillated [1/s].
     """
 
-    plan: float
     fastest: float
     time: float
     direct: Array
@@ -104,7 +101,6 @@ class StopGains:
     loose: Array
     slow_cap: float
     hold: Array
-    filter: float = STOP_FILTER
     spring_filter: float = 1e9
 
     def lowered(self, quick: Array, slow: float) -> StopGains:
@@ -112,9 +108,9 @@ class StopGains:
         least = float(quick.min())
         part = min(1.0, least)
         return replace(
-            self, fastest=max(self.plan, part * self.fastest), direct=quick * self.direct, cap=part * self.cap,
+            self, fastest=max(STOP_RATE, part * self.fastest), direct=quick * self.direct, cap=part * self.cap,
             slow=slow * self.slow, loose=slow * self.loose, slow_cap=slow * self.slow_cap, hold=slow**2 * self.hold,
-            spring_filter=self.spring_filter if least >= 1.0 <= slow else self.filter,
+            spring_filter=self.spring_filter if least >= 1.0 <= slow else STOP_FILTER,
         )  # fmt: skip
 
     def sooner(self, time: float) -> StopGains:
@@ -136,7 +132,7 @@ class StopGains:
 
     def spring(self, inertia: Array) -> Array:
         """Return the stiffness over the damping (n,) of joints of such an inertia (n,) [1/s]."""
-        return np.minimum(min(STOP_SPRING, self.filter / SPRING_ROOM), SPRING_PART * self.total(inertia))
+        return np.minimum(STOP_SPRING, SPRING_PART * self.total(inertia))
 
     @property
     def hold_cap(self) -> float:
@@ -347,7 +343,6 @@ def make_stop_gains(
     time = period * (max(1.0, delay) + 0.5) + DRIVE_LAG - (0.0 if pole is None else 2.0 * period / math.log(pole))
     known = told > 0.0
     return StopGains(
-        plan=STOP_RATE,
         fastest=max(STOP_RATE, min(STOP_HASTE * STOP_RATE, fastest)),
         time=time,
         direct=STOP_SHARE * np.where(known, told, LEAST_ROTOR * limit) / time,
@@ -416,7 +411,7 @@ def examine(
         Kd, slow = limited_damping_matrix(M, g.stop.direct, g.stop.cap), g.stop.slow_matrix(M)
         Kp = (Kd + slow) * g.stop.spring(np.diagonal(M)) + limited_damping_matrix(M, g.stop.hold, g.stop.hold_cap)
         Ki, allowed = np.zeros_like(M), g.stop.cap
-        lagging = slow, np.full(len(M), -math.expm1(-g.stop.filter * g.period))
+        lagging = slow, np.full(len(M), -math.expm1(-STOP_FILTER * g.period))
     elif tool is not None:
         Kp, Kd, Ki = *tool, np.zeros_like(M)
         allowed = largest_damping(0.0, g.period, g.delay, g.pole)

@@ -30,7 +30,7 @@ from ...lie_dynamics.control.reversed_efforts import Reversal
 from ...lie_dynamics.control.robots import Robot
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
-from .gains import STOP_SPRING, StopGains
+from .gains import STOP_FILTER, STOP_RATE, STOP_SPRING, StopGains
 from .sensor_noise import PEAK_TO_PEAK, CoarsePositions, SensorNoise
 from .untold_inertia import HEAVIEST_UNTOLD, NO_ERROR, FeltInertia, UntoldInertia
 
@@ -292,7 +292,7 @@ class Stop:
             if s.plan is None or lost:
                 soft = self._soft
                 # One that begins anew under way brakes at once: begun at each state, it would never come to braking.
-                hurry = gains.fastest if s.late else gains.plan
+                hurry = gains.fastest if s.late else STOP_RATE
                 place, moved = self._smooth[PLACE], self._smooth[MOVED]
                 old = not self._states or OFF_RATE * period > OUTDATED  # the state before shows nothing
                 if old or within(place - q, far) != 1:
@@ -305,7 +305,7 @@ class Stop:
                 s.passed, s.slow = s.passed - self._smooth[OFF], s.slow - self._smooth[OFF]
                 self._smooth[: OFF + 1] = 0.0  # which are in the plan now
                 s.errors = None
-                s.plan = StopPlan(x, v, gains.plan, gains.fastest, soft.lower, soft.upper, braking)
+                s.plan = StopPlan(x, v, STOP_RATE, gains.fastest, soft.lower, soft.upper, braking)
                 s.begun, s.late = stamp, False
             motion = s.plan.at((stamp - s.begun) * 1e-9)
         let_go = reversal.let_go if reversal.let_go.any() else None
@@ -318,7 +318,7 @@ class Stop:
         part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
         with suppress(LieDynamicsError):  # else it is what it was
             s.mass = inertia(q)
-        rate, mass, filter = motion[1] - qd, s.mass + np.diag(rotors), gains.filter
+        rate, mass, filter = motion[1] - qd, s.mass + np.diag(rotors), STOP_FILTER
         if s.gained is not None:
             least, most_borne = np.minimum(s.offset, 0.0), np.maximum(s.offset, 0.0)  # a swing is not to make it more
             s.offset = np.clip(np.clip(s.offset - mass @ s.gained, least, most_borne), -self._largest, self._largest)
