@@ -56,15 +56,11 @@ HIT = 0.05
 """Velocity, over its mean before a stop, below which a joint was stopped by a hit."""
 SLOWEST_FADING = 0.3
 """Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
-DRIVEN = 0.3
-"""Speed, over the limit, from which on a joint that gets faster and faster is not taken to be heavier for that."""
 CREEPING, CREEP_FILTER = 0.04, 20.0
 """Speed up to which joints creep on after the way to rest [rad/s, m/s], and rate of the low-pass that shows it [1/s].
 
 Efforts that stay drive them against friction, which bears far more feedback than the joint's inertia does.
 """
-HEAVIEST_CREEPING, CREEP_FADED = 0.02, 0.7
-"""Inertia that they are taken to have at most, over the effort limit, and its `faded`."""
 GIVING_WAY = 0.3
 """Time for which a stop gives way to a contact before it holds the robot where it is then [s]."""
 
@@ -94,8 +90,6 @@ class StopState:
         What feedback exerted before the stop, and the spring since: gains that change do not change it [N m, N].
     mass : ndarray, shape (n, n)
         Mass matrix at the last state that has one [kg m^2, kg].
-    fast : ndarray, shape (n,)
-        Largest speeds so far [rad/s, m/s].
     crept : ndarray, shape (n,)
         Errors of velocities behind a slower low-pass [rad/s, m/s].
     gained : ndarray, shape (n,), or None
@@ -109,7 +103,6 @@ class StopState:
     slow: Array
     offset: Array
     mass: Array
-    fast: Array
     crept: Array
     gained: Array | None = None
     errors: tuple[Array, Array] | None = None
@@ -195,7 +188,6 @@ class Stop:
         self._heaviest = HEAVIEST_UNTOLD * scale
         self._light = np.diag(1e-3 * scale)
         self.inertia, self.feeling = UntoldInertia(scale), FeltInertia(len(scale))
-        self.creeping = UntoldInertia(scale, HEAVIEST_CREEPING, CREEP_FADED)
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self.steps, self.late, self.shaken = PositionSteps(len(limit)), 0.0, self._zero
@@ -204,7 +196,6 @@ class Stop:
         self._rest = np.full(len(limit), AT_REST)
         self._resting = RESTING * speed
         self._moving = 2.0 * self._resting
-        self._driven = DRIVEN * speed
 
     def move(self, position: Array, velocity: Array, q: Array, qd: Array, period: float) -> None:
         """Take note of a desired position and velocity and those at a state (n,), ``period`` [s] after the last."""
@@ -233,7 +224,6 @@ class Stop:
         zero = self._zero
         self.inertia.reset()
         self.feeling.reset()
-        self.creeping.reset()
         self.coarse.reset()
         offset, gained = zero, None
         if goes_on and not gives_way:
@@ -241,7 +231,7 @@ class Stop:
         giving = GIVING_WAY if gives_way else 0.0
         self.noise.reset(self._smooth[MOVED].copy())
         off = self._smooth[OFF].copy()
-        self.state = StopState(off, off, offset, self._light, zero, zero, gained, give_way=giving, gave_way=gives_way)
+        self.state = StopState(off, off, offset, self._light, zero, gained, give_way=giving, gave_way=gives_way)
 
     def give_way(self) -> None:
         """Give way to what touches, once in a stop."""
@@ -330,26 +320,18 @@ class Stop:
         closer = -math.expm1(-gains.spring_filter * period) * (error - behind)
         s.errors = error, behind + closer
         most = np.maximum(self._heaviest - rotors - dynamics.limits.armature, 0.0)
-        speed = np.abs(qd)
-        driven = speed > np.maximum(self._driven, s.fast)  # faster and faster, perhaps by reversed efforts
-        s.fast = np.maximum(s.fast, speed)
         behind_plan = free & (s.passed * (s.passed + STOP_SPRING * error) > 0.0)
-        grows, late = behind_plan & ~driven, gains.time
-        grown = self.inertia.update(
-            s.passed, grows, known, most, period, late + 1.0 / filter, calm, SLOWEST_FADING * gains.slow
-        )
-        lags, moving = behind_plan & (np.abs(s.passed) > NO_ERROR + calm), within(motion[1], self._rest) != 1
+        late, moving = gains.time, within(motion[1], self._rest) != 1
+        lags = behind_plan & (np.abs(s.passed) > NO_ERROR + calm)
         noise = calm, swing / PEAK_TO_PEAK
         unknown = np.where(dynamics.limits.armature > 0.0, 0.0, most)  # rotors that are given are known
-        heavier = np.maximum(grown, self.feeling.update(qd, lags, mass, unknown, period, late, noise, moving))
+        heavier = self.feeling.update(qd, lags, mass, unknown, period, late, noise, moving)
         s.crept = s.crept - math.expm1(-CREEP_FILTER * period) * (rate - s.crept)
         if not moving:
             calm = 0.5 * CREEP_FILTER * step + np.sqrt(0.125 * CREEP_FILTER * period) * swing
-            creeps, late = free & (np.abs(s.crept) < CREEPING), late + 1.0 / CREEP_FILTER
-            fading = SLOWEST_FADING * gains.slow
-            heavier = np.maximum(
-                heavier, self.creeping.update(s.crept, creeps, known, most, period, late, calm, fading)
-            )
+            grows = free & (np.abs(s.crept) < CREEPING) | behind_plan
+            late, fading = late + 1.0 / CREEP_FILTER, SLOWEST_FADING * gains.slow
+            heavier = np.maximum(heavier, self.inertia.update(s.crept, grows, known, most, period, late, calm, fading))
         s.passed = s.passed + share * (rate - s.passed)
         s.slow = s.slow + share * (s.passed - s.slow)
         if free and not gives_way:

@@ -1,6 +1,6 @@
 """Inertia that a stop takes joints to have besides what is known.
 
-It is felt by what efforts accelerate; where nothing is felt, it grows where joints do not slow down.
+It is felt by what efforts accelerate; after the way to rest it grows where joints do not slow down.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ INERTIA_GROWTH = 30.0
 """Rate at which it grows [1/s]."""
 NO_ERROR = 3e-3
 """Error of a velocity that is ignored [rad/s, m/s]."""
+FADED_PART = 0.7
+"""Part of what an error is to have faded to, from which on it stays: noise moves it."""
 TURNS_WITHIN = 6.0
 """Least time for which an error keeps its sign, over the delay of efforts: gains that are too high feed faster ones."""
 EASED_PART = 0.25
@@ -71,14 +73,10 @@ class UntoldInertia:
     ----------
     limit : ndarray, shape (n,)
         What is much for a joint, such as its effort limit [N m, N].
-    heaviest : float
-        The largest that may be found, over it [kg m^2 / (N m)].
-    faded : float
-        Part of what it is to have faded to, from which on an error stays; below 1 where noise moves it.
     """
 
-    def __init__(self, limit: Array, heaviest: float = HEAVIEST_UNTOLD, faded: float = 1.0) -> None:
-        self._heaviest, self._faded = heaviest * limit, faded
+    def __init__(self, limit: Array) -> None:
+        self._heaviest = HEAVIEST_UNTOLD * limit
         self.reset()
 
     def reset(self) -> None:
@@ -139,7 +137,7 @@ class UntoldInertia:
         s.peak = np.where(turned, size, np.maximum(s.peak, size))
         s.sign = np.sign(error)
         expected = s.expected * math.exp(-fading * period)
-        stays = grows & (size > self._faded * expected) & (s.held > slow) & (size > NO_ERROR + calm)
+        stays = grows & (size > FADED_PART * expected) & (s.held > slow) & (size > NO_ERROR + calm)
         s.expected = np.maximum(size, expected)
         s.most = np.minimum(s.most * math.exp(EASED_RISE * period), self._heaviest)
         grown = np.maximum(s.value, FIRST_PART * known) * math.exp(INERTIA_GROWTH * period)
