@@ -235,7 +235,7 @@ class ControlLoop:
             if timing.filter_time:
                 p.stop.steps.note(q)
                 laws.steps = p.stop.steps.steps
-            laws.finds, laws.passing = p.options.learn_drives, p.efforts.blend.passing
+            laws.finds = p.options.learn_drives
             laws.unsettled -= min(laws.unsettled, period)
             law = laws.wanted(mode, x, v, ahead, period, p.efforts.free)
         wanted = law.effort + ahead.effort

@@ -94,12 +94,6 @@ class EffortBlend:
             s.lag = _Passing(stamp, time, lag)
             s.lack = _Passing(stamp, time, held(gravity + lag) - held(gravity))
 
-    @property
-    def passing(self) -> bool:
-        """Whether efforts are those of the law and others, or soon will be."""
-        s = self.state
-        return not (s.pending is s.over is s.lag is s.lack is None)
-
     def update(self, stamp: int, total: Array) -> Array | None:
         """Return what is left of former efforts beside those of a time [ns], None for nothing."""
         s = self.state

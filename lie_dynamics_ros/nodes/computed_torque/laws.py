@@ -94,10 +94,8 @@ FREE_SPEED = 0.8
 FAR_STEPS, FAR_CARRYING = 2.0, 3.0
 """Steps of positions by which errors may be larger than `BEHIND` before the model is taken to be wrong, and by what
 factor in mode adaptive, which learns loads by itself: of pushes beside that joints swing at rest."""
-PASSING_OFF = 0.02
-"""The same while former efforts pass over to those of another law [rad, m]."""
 UNSETTLED, UNSETTLED_OFF = 0.3, 5e-3
-"""For how long joints may be off for that alone after another delay of efforts was found, and by what [s; rad, m]."""
+"""For how long joints may be off, as efforts came late, after another delay was found, and by what [s; rad, m]."""
 RUN_AHEAD = 2e-3
 """Lead of a joint over its motion that shows that the known friction is too large [rad, m]."""
 DOUBT, TRUST = 50.0, 0.5
@@ -166,7 +164,6 @@ class Laws:
         self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
         self.steps: Array | float = 0.0  # of positions that velocities are found in [rad, m]
-        self.passing = False  # whether former efforts pass over to the law's: joints are off a little for that alone
         self.unsettled = 0.0  # for how long joints may be off as efforts came late until just now [s]
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
@@ -267,8 +264,7 @@ class Laws:
         """Return errors (n,) from which on the model of a joint is taken to be wrong, by the usual ones."""
         if not self.finds:
             return self._nowhere
-        least = PASSING_OFF if self.passing else UNSETTLED_OFF if self.unsettled > 0.0 else 0.0
-        return np.maximum(far, least) + FAR_STEPS * self.steps
+        return np.maximum(far, UNSETTLED_OFF if self.unsettled > 0.0 else 0.0) + FAR_STEPS * self.steps
 
     def known(self, mode: str) -> Robot:
         """Return the model beside which drives are found in a mode: in adaptive, that with what is carried."""
