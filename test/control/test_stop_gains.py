@@ -14,7 +14,7 @@ ONE = np.ones(1)
 
 def stopped(known, true, seconds, push=0.0):
     """Return speed and inertia found, of a joint (known, true [kg m^2]) that damping at a rate of 16 1/s slows down."""
-    inertia, speed, slow, late = UntoldInertia(ONE), 1.0, 0.0, [0.0] * 5
+    inertia, speed, slow, late = UntoldInertia(1), 1.0, 0.0, [0.0] * 5
     found, most = np.zeros(1), HEAVIEST_UNTOLD * ONE
     for _ in range(round(seconds / PERIOD)):
         slow += (1.0 - np.exp(-FILTER * PERIOD)) * (-speed - slow)
@@ -33,17 +33,6 @@ def test_a_light_joint_with_a_rotor_that_nobody_told_is_slowed_down(rotor):
 def test_a_joint_that_slows_down_is_what_it_is_known_to_be():
     speed, found = stopped(1e-3, 1e-3, 1.0)
     assert speed < 1e-3 and found < 1e-3
-
-
-def test_what_grew_too_much_is_eased():
-    inertia, most = UntoldInertia(ONE), HEAVIEST_UNTOLD * ONE
-    for _ in range(300):
-        before = inertia.update(0.1 * ONE, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0, FADING)[0]
-    assert before == HEAVIEST_UNTOLD
-    for k in range(100):  # 10 Hz
-        error = 0.1 * np.sin(63.0 * k * PERIOD) * ONE
-        after = inertia.update(error, ONE > 0.0, 1e-4 * ONE, most, PERIOD, LATE, 0.0, FADING)[0]
-    assert after < 0.3 * before
 
 
 MOST = np.array([HEAVIEST_UNTOLD])

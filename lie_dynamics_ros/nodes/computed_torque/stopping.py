@@ -187,7 +187,7 @@ class Stop:
         self._largest, self._most, self._quiet = LARGEST_OFFSET * limit, limit, QUIET * scale
         self._heaviest = HEAVIEST_UNTOLD * scale
         self._light = np.diag(1e-3 * scale)
-        self.inertia, self.feeling = UntoldInertia(scale), FeltInertia(len(scale))
+        self.inertia, self.feeling = UntoldInertia(len(scale)), FeltInertia(len(scale))
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self.steps, self.late, self.shaken = PositionSteps(len(limit)), 0.0, self._zero

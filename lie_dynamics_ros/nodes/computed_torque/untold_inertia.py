@@ -12,7 +12,7 @@ import numpy as np
 
 from ...lie_dynamics.arrays import Array, Mask
 from ...lie_dynamics.control.kernels import felt_inertia as k
-from ...lie_dynamics.control.kernels.felt_inertia import EASED_RISE, FIRST_PART
+from ...lie_dynamics.control.kernels.felt_inertia import FIRST_PART
 from ...lie_dynamics.engine.compile import raise_if_rejected
 
 HEAVIEST_UNTOLD = 0.03
@@ -27,10 +27,6 @@ TURNS_WITHIN = 6.0
 """Least time for which an error keeps its sign, over the delay of efforts: gains that are too high feed faster ones."""
 EASED_PART = 0.25
 """Factor that lowers it where a joint oscillates."""
-SWING_PERSISTS = 0.7
-"""Part of the swing before from which on one that follows it soon is oscillation."""
-SWINGS_IN_ROW = 1.5
-"""More such swings in a row are."""
 
 
 @dataclass
@@ -41,26 +37,16 @@ class InertiaState:
     ----------
     value : ndarray
         The inertia [kg m^2, kg].
-    most : ndarray
-        The largest it may be.
     expected : ndarray
         Size of errors of velocities, as it fades where gains suffice [rad/s, m/s].
     sign, held : ndarray
         Direction of the error, and for how long it has been that [s].
-    peak, before : ndarray
-        Largest error since then, and in the swing before it [rad/s, m/s].
-    swings : ndarray
-        How many short swings there were in a row that did not fade.
     """
 
     value: Array
-    most: Array
     expected: Array
     sign: Array
     held: Array
-    peak: Array
-    before: Array
-    swings: Array
 
 
 class UntoldInertia:
@@ -71,24 +57,18 @@ class UntoldInertia:
 
     Parameters
     ----------
-    limit : ndarray, shape (n,)
-        What is much for a joint, such as its effort limit [N m, N].
+    size : int
+        Number of joints n.
     """
 
-    def __init__(self, limit: Array) -> None:
-        self._heaviest = HEAVIEST_UNTOLD * limit
+    def __init__(self, size: int) -> None:
+        self._zero = np.zeros(size)
         self.reset()
 
     def reset(self) -> None:
         """Begin with what is known."""
-        zero = np.zeros(len(self._heaviest))
-        self.state = InertiaState(zero, self._heaviest, zero, zero, zero, zero, zero, zero)
-
-    def ease(self, shaking: Mask) -> None:
-        """Take joints (n,), True for which oscillate, to be lighter from now on."""
-        s = self.state
-        s.most = np.where(shaking & (s.value > 0.0), EASED_PART * s.value, s.most)
-        s.value = np.minimum(s.value, s.most)
+        zero = self._zero
+        self.state = InertiaState(zero, zero, zero, zero)
 
     def update(
         self,
@@ -126,22 +106,13 @@ class UntoldInertia:
         slow = TURNS_WITHIN * late
         if not s.sign.any():  # a stop begins: nothing swings yet
             s.sign, s.held, turned = np.sign(error), np.full(len(error), 0.5 * slow), np.zeros(len(error), bool)
-        if turned.any():
-            short = (s.held < slow) & (s.peak > NO_ERROR + calm) & (s.peak > SWING_PERSISTS * s.before)
-            s.swings = np.where(turned, np.where(short, s.swings + 1.0, 0.0), s.swings)
-            shaking = turned & (s.swings > SWINGS_IN_ROW)
-            s.before = np.where(turned, s.peak, s.before)
-            if shaking.any():
-                self.ease(shaking)
         s.held = np.where(turned, 0.0, s.held + period)
-        s.peak = np.where(turned, size, np.maximum(s.peak, size))
         s.sign = np.sign(error)
         expected = s.expected * math.exp(-fading * period)
         stays = grows & (size > FADED_PART * expected) & (s.held > slow) & (size > NO_ERROR + calm)
         s.expected = np.maximum(size, expected)
-        s.most = np.minimum(s.most * math.exp(EASED_RISE * period), self._heaviest)
         grown = np.maximum(s.value, FIRST_PART * known) * math.exp(INERTIA_GROWTH * period)
-        s.value = np.where(stays, np.minimum(grown, np.minimum(s.most, most)), s.value)
+        s.value = np.where(stays, np.minimum(grown, most), s.value)
         return s.value
 
 
