@@ -41,11 +41,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=None, help="of the disturbances (default: from the clock)")
     parser.add_argument("--output", type=Path, default=Path("soak_output"), help="folder of the report")
     parser.add_argument("--only", nargs="+", choices=KINDS, default=list(KINDS), help="kinds of disturbances")
+    parser.add_argument("--rate", type=float, default=1000.0, help="of the states [Hz]; less where processors are slow")
     peers = "processes know each other's addresses, as ROS_STATIC_PEERS; no multicast"
     parser.add_argument("--static-peers", action="store_true", help=peers)
     options = parser.parse_args(argv)
     if not options.hours > 0.0:
         parser.error(f"--hours is {options.hours}; expected a positive number")
+    if not options.rate > 0.0:
+        parser.error(f"--rate is {options.rate}; expected a positive number")
     seed = int(time.time()) if options.seed is None else options.seed
     catch_signals()
     with contextlib.suppress(OSError):  # a harness that waits for its turn would time itself; children begin as usual
@@ -64,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             watchers(logs / "stalls.jsonl"),
             Children(logs) as children,
         ):
-            processes = Processes(logs, children, link, options.static_peers)
+            processes = Processes(logs, children, link, options.static_peers, options.rate)
             findings = _run(draw(seed, options.hours * 3600.0, options.only), options.hours * 3600.0, processes, link)
         reason = f"Link cuts are left out: no network namespaces here: {link.reason}"
     except KeyboardInterrupt:
@@ -81,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(drawn: Sequence[Disturbance], duration: float, processes: Processes, link: Link) -> Findings:
     """Let it run for ``duration`` [s], disturbed."""
-    findings = Findings([], {name: [] for name in (*NODES, CONTROL, DRIVER)}, processes.ended)
+    findings = Findings([], {name: [] for name in (*NODES, CONTROL, DRIVER)}, processes.ended, processes.rate)
     processes.first_state()
     start = time.monotonic()
 

@@ -21,8 +21,8 @@ from soak.robots import OTHER, leg_lengths
 
 FIRST = "first state "
 """What the driver prints before the stamp [ns] of its first state."""
-EVERY = 3000
-"""States between two trajectories."""
+EVERY = 3.0
+"""Between two trajectories [s]."""
 SWING = 0.3
 """Of the trajectories, to both sides of where the robot starts [rad]."""
 DURATION = 2.8
@@ -65,8 +65,9 @@ class Driver(SimulatedRobot):
         if self._count == 0:
             print(f"{FIRST}{stamp}", flush=True)
         self._count += 1
-        if self._count % EVERY == EVERY // 2:
-            self._plan()
+        every = round(EVERY * self.settings["rate"])
+        if self._count % every == every // 2:
+            self._plan(self._count // every)
 
     def _obey(self, words: list[str]) -> None:
         if words[0] == "offset":
@@ -80,11 +81,11 @@ class Driver(SimulatedRobot):
 
         return read_description(self.settings["robot_description"])
 
-    def _plan(self) -> None:
-        """Send the next trajectory; after a stop, resume control first."""
+    def _plan(self, number: int) -> None:
+        """Send a trajectory, to one side or the other; after a stop, resume control first."""
         if self._stopped and self._hold.service_is_ready():
             self._hold.call_async(Trigger.Request())
-        side = SWING if self._count // EVERY % 2 else -SWING
+        side = SWING if number % 2 else -SWING
         point = JointTrajectoryPoint(positions=(self._simulation.start + side).tolist())
         point.velocities = [0.0] * len(point.positions)
         point.time_from_start.sec, point.time_from_start.nanosec = divmod(round(DURATION * 1e9), 10**9)

@@ -27,8 +27,8 @@ CONTROL = "listener"
 """Its memory is measured, too, and not judged: what it grows by, DDS and rclpy grow by."""
 DRIVER = "driver"
 """Its processor time is measured, too."""
-HEARD = 500
-"""Commands in a second that has states too, or the listener did not hear them and cannot judge."""
+HEARD = 0.5
+"""Part of the rate of commands in a second that has states too, or the listener did not hear them and cannot judge."""
 
 
 @dataclass
@@ -38,6 +38,7 @@ class Findings:
     events: list[Event]
     samples: dict[str, list[Sample]]
     ended: list[str]
+    rate: float = 1000.0
     rates: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     count: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TOPICS, 0))
     wrong: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TOPICS, 0))
@@ -67,7 +68,7 @@ class Findings:
             self.end = entry["time"]
             self.states += entry["states"]["count"]
             self.driver += [(a, b) for a, b in entry["states"]["gaps"]]
-            self.deaf += entry["answers"][COMMANDS]["count"] > HEARD and not entry["states"]["count"]
+            self.deaf += entry["answers"][COMMANDS]["count"] > HEARD * self.rate and not entry["states"]["count"]
             self.phases += entry["phases"]
             self.stale += [(COMMANDS, t, age) for t, age in entry["unfounded"]]
             self.rates.append((self.end, {name: found["count"] for name, found in entry["answers"].items()}))

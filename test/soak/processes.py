@@ -34,10 +34,12 @@ class Processes:
         Nodes that ended though nobody told them to, or not with code 0 when told, or were deactivated by a fault.
     """
 
-    def __init__(self, directory: Path, children: Children, link: Link, static_peers: bool = False) -> None:
+    def __init__(
+        self, directory: Path, children: Children, link: Link, static_peers: bool = False, rate: float = 1000.0
+    ) -> None:
         self._directory, self._children, self._link = directory, children, link
         self._labels: dict[str, str] = {}
-        self._count = 0
+        self._count, self.rate = 0, rate
         self.ended: list[str] = []
         self._command = directory / "command"
         os.environ["SOAK_COMMAND"], os.environ["SOAK_RECORD"] = str(self._command), str(directory / "record.jsonl")
@@ -73,7 +75,7 @@ class Processes:
         module, parameters = f"soak.{name}", {}
         if name == "driver":
             remappings["__node"] = "driver"
-            parameters = {"robot_description": ARM, "mode": "dynamics", "rate": 1000.0, "substeps": 1}
+            parameters = {"robot_description": ARM, "mode": "dynamics", "rate": self.rate, "substeps": 1}
             parameters["thread_priority"] = 50  # as drivers of real robots have it
         elif name in NODES:
             module = f"lie_dynamics_ros.nodes.{name}.node"

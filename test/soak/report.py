@@ -23,7 +23,9 @@ def write(findings: Findings, directory: Path, seed: int, hours: float, remarks:
     """Write ``report.md`` and ``soak.png``; returns whether all that is judged holds."""
     verdicts = findings.verdicts()
     good = all(holds is not False for *_, holds in verdicts)
-    lines = [f"# Soak: {hours:g} h, seed {seed}", "", f"`make soak HOURS={hours:g} SOAK_ARGS='--seed {seed}'`", ""]
+    rate = "" if findings.rate == 1000.0 else f" --rate {findings.rate:g}"
+    command = f"make soak HOURS={hours:g} SOAK_ARGS='--seed {seed}{rate}'"
+    lines = [f"# Soak: {hours:g} h, seed {seed}", "", f"`{command}`", ""]
     lines += [f"- {remark}" for remark in remarks]
     answered = ", ".join(f"{name} {count}" for name, count in findings.count.items())
     shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in findings.shares().items())

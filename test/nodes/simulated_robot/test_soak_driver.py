@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 def test_speaks_for_arm_and_platform_plans_and_does_as_a_file_says(bench, monkeypatch, tmp_path):
     file = tmp_path / "command"
     monkeypatch.setenv("SOAK_COMMAND", str(file))
-    monkeypatch.setattr(soak.driver, "EVERY", 20)
+    monkeypatch.setattr(soak.driver, "EVERY", 0.2)
     before = signal.getsignal(signal.SIGUSR1)
     settings = {"mode": "dynamics", "robot_description": ARM, "rate": 100.0}
     driver = soak.driver.Driver(
