@@ -13,13 +13,7 @@ from .errors import MessageError
 
 
 class ExternalWrenches:
-    """The latest wrench at each frame of a robot.
-
-    Parameters
-    ----------
-    model : Model
-        Whose frames they act at.
-    """
+    """The latest wrench at each frame of a robot."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -34,8 +28,8 @@ class ExternalWrenches:
         Parameters
         ----------
         frame : str
-            Link or frame of the robot, at whose origin and in whose axes the wrench is given; a slash before it, as
-            older nodes send, counts as none.
+            Link or frame of the robot, at whose origin and in whose axes the wrench is given; a slash before it counts
+            as none.
         wrench : ndarray, shape (6,)
             (moment, force) on the robot [N m, N].
         now : int

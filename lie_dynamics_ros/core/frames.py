@@ -34,10 +34,7 @@ QUATERNION_TOLERANCE = 1e-2
 def numbers_to_matrix(numbers: Sequence[float]) -> Array:
     """Convert position x, y, z [m] and quaternion x, y, z, w into a homogeneous matrix, shape (4, 4) [m].
 
-    Raises
-    ------
-    MessageError
-        A number is not finite, or the quaternion is not of length 1 (to 1 %, beyond which it is hardly meant as one).
+    Raises MessageError for numbers that are not finite, or a quaternion whose length is not 1, to 1 %.
     """
     values = np.array(numbers, dtype=np.float64)
     if not all_finite(values):
@@ -54,10 +51,7 @@ def numbers_to_matrix(numbers: Sequence[float]) -> Array:
 def pose_on_root(model: Model, name: str, kind: str) -> Array:
     """Return the pose (4, 4) of a link or frame of a robot in its root link, fixed or floating [m].
 
-    Raises
-    ------
-    MessageError
-        There is none, or it moves; counted under ``kind``.
+    Raises MessageError, counted under ``kind``, where there is none, or it moves.
     """
     found = model.frames.get(name)
     if found is None:
@@ -72,14 +66,9 @@ FRAMES = "frames"
 
 
 def link_of(frame: str, prefix: str) -> str:
-    """Return the link that a frame of a message stands for; empty for none.
+    """Return the link that a frame of a message stands for; empty for none. A slash before it counts as none.
 
-    A slash before it, as older nodes send, counts as none.
-
-    Raises
-    ------
-    MessageError
-        It does not begin with the prefix of this robot's frames.
+    Raises MessageError where it does not begin with the prefix of this robot's frames.
     """
     frame = frame.removeprefix("/")
     if frame and not frame.startswith(prefix):

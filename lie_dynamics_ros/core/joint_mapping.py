@@ -63,15 +63,10 @@ class JointMatch:
 
 
 class JointMapping:
-    """Finds wanted joints in messages whose names come in any order, with others between them.
+    """Finds wanted joints, each once, in messages whose names come in any order, with others between them.
 
     The result is kept for the name list last seen, and for a few before it: drivers send the same list
     every time, and comparing lists costs far less than building the permutation.
-
-    Parameters
-    ----------
-    joints : sequence of str
-        The wanted joints, in the wanted order, each once.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:

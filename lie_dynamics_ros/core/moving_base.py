@@ -25,12 +25,9 @@ NORM_TOLERANCE = 0.3
 
 
 class GravitySensor:
-    """Gravity in the frame of a robot's root link, from what an IMU fixed to that link measures.
+    """Gravity in the frame of a robot's root link, which may float, from what an IMU fixed to that link measures.
 
-    Parameters
-    ----------
-    model : Model
-        Robot whose frames hold the mounting of the IMU; its root link may float.
+    The model's frames hold the mounting of the IMU.
     """
 
     def __init__(self, model: Model) -> None:
@@ -296,10 +293,7 @@ class MovingBase:
     def gravity_on(self, state: RobotState, gravity: Array, measured: bool) -> tuple[Array, Array]:
         """Return gravity in the world axes of the robot's own model, and in the axes of a floating root link.
 
-        Parameters
-        ----------
-        gravity : ndarray, shape (3,)
-            In the world's axes, or, where it was ``measured``, in those of the root link [m/s^2].
+        ``gravity`` (3,) is in the world's axes, or, where it was ``measured``, in those of the root link [m/s^2].
         """
         poses = forward_kinematics(self.whole, self.join(state)[0])
         turn = poses[self._at.body, :3, :3] @ self._at.placement[:3, :3] if self._at.body >= 0 else self._mount

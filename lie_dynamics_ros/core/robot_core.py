@@ -114,7 +114,8 @@ class SituatedRobot:
 class RobotCore(SituatedRobot, ABC):
     """Answers the states of one robot; all arrays are in model order.
 
-    What it keeps from one state to the next has a name here or in the subclass; nothing else outlasts an answer.
+    What it keeps from one state to the next has a name here or in the subclass; nothing else outlasts an answer. An
+    effort limit of zero counts as none: exporters write it where no limit was entered.
 
     Parameters
     ----------
@@ -138,11 +139,6 @@ class RobotCore(SituatedRobot, ABC):
         Joints whose efforts were limited since `take_saturated` was called.
     braking : bool
         Whether the robot is to be brought to rest, because the node ends.
-
-    Notes
-    -----
-    An effort limit of zero counts as none: exporters write it where no limit was entered, and a joint that may
-    exert no effort needs no answer.
     """
 
     SCALAR = True

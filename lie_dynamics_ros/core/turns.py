@@ -27,18 +27,7 @@ velocity makes no turn, and joints that turn by less than 3/2 of this more than 
 
 
 class Turns:
-    """Continuous joints of a robot.
-
-    Parameters
-    ----------
-    endless : ndarray of bool, shape (n,)
-
-    Attributes
-    ----------
-    any : bool
-        Whether there is one.
-    endless : ndarray of bool, shape (n,)
-    """
+    """Continuous joints of a robot: ``endless`` of shape (n,) tells which, `any` whether there is one."""
 
     def __init__(self, endless: Mask) -> None:
         self.endless = np.asarray(endless, dtype=bool)
@@ -79,7 +68,6 @@ class Unwinding:
     """Positions of a robot from state to state, without the jumps of drivers that wrap.
 
     The first state counts as it comes. What does not wrap stays as it is.
-
     """
 
     def __init__(self, turns: Turns) -> None:

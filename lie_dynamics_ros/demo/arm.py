@@ -41,24 +41,12 @@ class Account:
 
 @dataclass
 class ArmRecorder(Recorder):
-    """Recorder of driver and node; states are names, positions and velocities, answers efforts.
+    """Recorder of driver and node; states are names, positions and velocities, answers efforts."""
 
-    Attributes
-    ----------
-    accounts : dict
-        The node's report of that answer.
-    accelerations : set of bytes
-        All desired accelerations that were sent, the bytes of their numbers.
-    names : list
-        Joints of the answers.
-    accountable : bool
-        Whether the node reports its answers: where its own message types are installed.
-    """
-
-    accounts: dict[int, Account] = field(default_factory=dict)
-    accelerations: set[bytes] = field(default_factory=set)
-    names: list[str] = field(default_factory=list)
-    accountable: bool = True
+    accounts: dict[int, Account] = field(default_factory=dict)  # the node's report of that answer
+    accelerations: set[bytes] = field(default_factory=set)  # all that were sent, the bytes of their numbers
+    names: list[str] = field(default_factory=list)  # joints of the answers
+    accountable: bool = True  # whether the node's own message types are installed
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
@@ -86,35 +74,17 @@ TOLERANCE = 1e-12
 
 @dataclass
 class ArmVerdict(Verdict):
-    """Results of the recording.
+    """Results of the recording."""
 
-    Attributes
-    ----------
-    times : ndarray, shape (n,)
-        Time of each answer since the first [s].
-    efforts, gravity : ndarray, shape (n, joints)
-        Torques of the node, and the part of the library's that gravity alone would take [N m or N].
-    error : float
-        Largest difference from the library, relative to the largest torque of the same state; NaN where not checked.
-    judged : int
-        Answers held against the library.
-    """
-
-    times: np.ndarray
-    efforts: np.ndarray
-    gravity: np.ndarray
-    judged: int = 0
-    error: float = float("nan")
+    times: np.ndarray  # of each answer since the first, shape (n,) [s]
+    efforts: np.ndarray  # torques of the node, shape (n, joints) [N m or N]
+    gravity: np.ndarray  # the part of the library's that gravity alone would take
+    judged: int = 0  # answers held against the library
+    error: float = float("nan")  # largest, relative to the largest torque of its state; NaN where not checked
 
 
 def judge(recorder: ArmRecorder, model: Model) -> ArmVerdict:
-    """Check every recorded answer.
-
-    Raises
-    ------
-    ShortfallError
-        There is next to nothing to check.
-    """
+    """Check every recorded answer; raises ShortfallError where there is next to nothing to check."""
     stamps = recorder.answered()
     if len(stamps) < 2:
         raise ShortfallError(f"received {len(recorder.states)} joint states and {len(stamps)} answers to them")
@@ -213,19 +183,7 @@ PICTURE = "torques.png"
 
 
 class ArmShowcase(Showcase):
-    """Joint states in, torques out.
-
-    Parameters
-    ----------
-    model : Model
-        The robot; all joints with one coordinate.
-    source : str
-        Where its description is.
-    rate : float
-        Joint states per second.
-    inertia_check : str
-        As for the nodes.
-    """
+    """Joint states in, torques out; of a robot whose joints have one coordinate each."""
 
     title = "arm"
     nodes = processes = ("simulated_robot", "inverse_dynamics")

@@ -38,20 +38,11 @@ class ControlRecorder(Recorder):
     """Recorder of robot and controller, in simulated time; joints in model order, as they are published.
 
     States are positions (n,) [rad, m], answers efforts (n,) [N m, N], with the time since their state had come.
-
-    Attributes
-    ----------
-    errors : dict
-        Desired minus actual position (n,) [rad, m], reported by the controller.
-    masses : dict
-        Estimated mass of the link that carries the payload [kg].
-    names : list
-        Joints of the states.
     """
 
-    errors: dict[int, np.ndarray] = field(default_factory=dict)
-    masses: dict[int, float] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
+    errors: dict[int, np.ndarray] = field(default_factory=dict)  # desired minus actual position (n,) [rad, m]
+    masses: dict[int, float] = field(default_factory=dict)  # of the link with the payload [kg]
+    names: list[str] = field(default_factory=list)  # joints of the states
     _arrivals: dict[int, float] = field(default_factory=dict)
 
     def listen(self, node: Node) -> None:
@@ -96,43 +87,24 @@ FEWEST = 100
 
 @dataclass
 class ControlVerdict(Verdict):
-    """Results of the recording; remarks say what would fall short, were the limits on learning meant for this robot.
+    """Results of the recording; remarks say what would fall short, were the limits on learning meant for this robot."""
 
-    Attributes
-    ----------
-    times, errors : list of ndarray, shapes (k,) and (k, n)
-        Of each act: time since the first act [s], desired minus actual position [rad, m], from joint states.
-    rms, largest : list of float
-        Of each act, of the joint that is farthest off; of the adaptive act in its last part.
-    effort_times, efforts : ndarray, shapes (m,) and (m, n)
-    mass_times, masses : ndarray, shape (l,)
-        Estimated payload [kg].
-    payload : float
-        The last estimate, mean over the last part of the adaptive act [kg].
-    reported : float
-        Largest difference between the tracking error that the controller reports and the one seen from outside, of the
-        motion as given or up to `LATE` sooner or later.
-    """
-
-    times: list[np.ndarray]
-    errors: list[np.ndarray]
-    rms: list[float]
-    largest: list[float]
-    effort_times: np.ndarray
-    efforts: np.ndarray
+    times: list[np.ndarray]  # of each act, since the first began, (k,) [s]
+    errors: list[np.ndarray]  # of each act, desired minus actual position, (k, n) [rad, m]
+    rms: list[float]  # of each act, of the joint that is farthest off; of the adaptive act in its last part
+    largest: list[float]  # the same
+    effort_times: np.ndarray  # (m,) [s]
+    efforts: np.ndarray  # (m, n) [N m, N]
     mass_times: np.ndarray
-    masses: np.ndarray
-    payload: float
-    reported: float
+    masses: np.ndarray  # estimated payload, (l,) [kg]
+    payload: float  # mean over the last part of the adaptive act [kg]
+    reported: float  # largest difference of the controller's own error, of a motion up to `LATE` sooner or later
 
 
 def judge(recorder: ControlRecorder, play: Play, starts: Sequence[int], limit: float = EXACT_LIMIT) -> ControlVerdict:
     """Check all acts, whose trajectories started at these time stamps [ns]; limit of the error with the exact model.
 
-    Raises
-    ------
-    ShortfallError
-        An act is missing, or there is next to nothing to check.
+    Raises ShortfallError where an act is missing, or there is next to nothing to check.
     """
     if len(starts) < len(play.acts):
         raise ShortfallError(f"only {len(starts)} of {len(play.acts)} acts were played")
@@ -227,17 +199,11 @@ LOST = 2.0
 
 
 class Director:
-    """Goes through the acts of a play, one after the other.
-
-    Attributes
-    ----------
-    starts : list of int
-        Time stamps at which the trajectories of the acts start [ns], of all acts so far; simulated time, as all stamps.
-    """
+    """Goes through the acts of a play, one after the other."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
-        self.starts: list[int] = []
+        self.starts: list[int] = []  # time stamps at which the trajectories of the acts so far start, simulated [ns]
         self._now = 0  # simulated time [ns]; 0 before it is known
         self._answers: dict[str, list[Any]] | None = None  # by the name of the node
         self._deadline: float | None = None  # for the act that is to begin, in steady time [s]
@@ -412,23 +378,8 @@ SPREAD = 2.0
 class ControlShowcase(Showcase):
     """Trajectories in, torques out, and what comes of them.
 
-    Parameters
-    ----------
-    model : Model
-        The robot; all joints with one coordinate.
-    source : str
-        Where its description is.
-    inertia_check : str
-        As for the nodes.
-    seconds : float
-        How long the demo runs.
-    known : bool
-        Whether it is the robot that the limits on learning are meant for.
-
-    Raises
-    ------
-    ShortfallError
-        This cannot be shown with this robot, or not in this time; with the reason.
+    Of a robot whose joints have one coordinate each, ``known`` where the limits on learning are meant for it. Raises
+    ShortfallError where this cannot be shown, or not in so many seconds.
     """
 
     title = "control"

@@ -35,31 +35,16 @@ DEFAULTS = ComputedTorqueOptions.defaults()
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball that the last link of the longest chain carries, light links like fingers left out.
-
-    Attributes
-    ----------
-    link : str
-    center : tuple of float
-        Of mass, in the frame of the link [m].
-    mass, own_mass : float
-        Of the payload, and of the link without it [kg].
-    """
+    """A ball that the last link of the longest chain carries, light links like fingers left out."""
 
     link: str
-    center: tuple[float, ...]
-    mass: float
-    own_mass: float
+    center: tuple[float, ...]  # of mass, in the frame of the link [m]
+    mass: float  # of the payload [kg]
+    own_mass: float  # of the link without it [kg]
 
     @classmethod
     def largest(cls, model: Model) -> Ball:
-        """Return the largest that suits the masses of a robot.
-
-        Raises
-        ------
-        ShortfallError
-            The link has no mass.
-        """
+        """Return the largest that suits the masses of a robot; raises ShortfallError where the link has no mass."""
         body = last_link(model)
         name, inertia = model.body_names[body], model.inertia(body)
         if not inertia.mass > 0.0:
@@ -123,14 +108,7 @@ RAMP = 1.0
 
 
 class Motion:
-    """Every joint swings about a place in its range at a frequency of its own, from rest to rest.
-
-    Parameters
-    ----------
-    model : Model
-        Whose limits are kept; all joints with one coordinate.
-    scale : float
-        Of the amplitudes.
+    """Every joint, of one coordinate, swings about a place in its range at a frequency of its own, from rest to rest.
 
     Attributes
     ----------
@@ -198,47 +176,19 @@ STEP = 0.05
 
 @dataclass(frozen=True)
 class Act:
-    """A part of the play.
+    """A part of the play."""
 
-    Attributes
-    ----------
-    name, story : str
-        A word, and what happens.
-    duration : float
-        Of its motion [s].
-    robot, controller : mapping
-        Parameters that change at its beginning.
-    """
-
-    name: str
-    story: str
-    duration: float
-    robot: Mapping[str, Any]
-    controller: Mapping[str, Any]
+    name: str  # a word
+    story: str  # what happens
+    duration: float  # of its motion [s]
+    robot: Mapping[str, Any]  # parameters that change at its beginning
+    controller: Mapping[str, Any]  # the same
 
 
 class Play:
-    """Choose motion and payload for a robot.
+    """Motion and payload for a robot whose joints have one coordinate each, in so many seconds at most.
 
-    Parameters
-    ----------
-    model : Model
-        All joints with one coordinate.
-    seconds : float
-        How long the play may take.
-
-    Raises
-    ------
-    ShortfallError
-        It cannot be played; with the reason.
-
-    Attributes
-    ----------
-    motion : Motion
-    payload : Ball
-    acts : tuple of Act
-    known : bool
-        Whether the robot is the one that the demo's limits on learning are meant for, and learning is checked.
+    ``known`` says whether the limits on learning are meant for it. Raises ShortfallError where it cannot be played.
     """
 
     def __init__(self, model: Model, seconds: float, known: bool = True) -> None:
@@ -297,17 +247,9 @@ SUBSTEPS = 2
 
 
 def rehearse(play: Play) -> list[float]:
-    """Play all acts under the nodes' defaults.
+    """Play all acts under the nodes' defaults; return the tracking error of each, of the worst joint, rms [rad, m].
 
-    Returns
-    -------
-    list of float
-        Of each act's motion, the tracking error of the joint that is farthest off, rms [rad, m].
-
-    Raises
-    ------
-    ShortfallError
-        The controller stops the robot, or it cannot be simulated; says in which act, and why.
+    Raises ShortfallError where the controller stops the robot, or it cannot be simulated.
     """
     model, start = play.model, tuple(play.motion.center.tolist())
     arm = RobotSimulation(model, SimulationOptions(), 1.0 / (RATE * SUBSTEPS), start, 0)

@@ -83,13 +83,7 @@ GRACE = 30.0
 
 
 class Children:
-    """Nodes as child processes; a context manager that ends them all.
-
-    Parameters
-    ----------
-    directory : Path
-        Where their output and parameter files go.
-    """
+    """Nodes as child processes, with files in a directory; a context manager that ends them all."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

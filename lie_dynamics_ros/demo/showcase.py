@@ -34,15 +34,10 @@ class Tape:
     """Keeps serialized messages of several topics, in the order in which they came, until they are played.
 
     They are read when there is time: so none is lost while the view is drawn or the machine is busy.
-
-    Attributes
-    ----------
-    taken : int
-        How many have come.
     """
 
     def __init__(self) -> None:
-        self.taken = 0
+        self.taken = 0  # how many have come
         self._waiting: deque[tuple[Callable[[Any, float], None], type, bytes, float]] = deque()
 
     def subscribe(self, node: Node, kind: type, topic: str, handler: Callable[[Any, float], None]) -> None:
@@ -72,19 +67,10 @@ class Answer:
 
 @dataclass
 class Recorder(ABC):
-    """All that came on the topics of a driver and a node, by time stamp [ns].
+    """All that came on the topics of a driver and a node, by time stamp [ns]."""
 
-    Attributes
-    ----------
-    states : dict
-        Messages of the driver.
-    answers : dict
-        `Answer` of the node to the state with the same time stamp.
-    tape : Tape
-    """
-
-    states: dict[int, Any] = field(default_factory=dict)
-    answers: dict[int, Any] = field(default_factory=dict)
+    states: dict[int, Any] = field(default_factory=dict)  # messages of the driver
+    answers: dict[int, Any] = field(default_factory=dict)  # `Answer` to the state of that time
     tape: Tape = field(default_factory=Tape)
 
     @abstractmethod
@@ -113,25 +99,13 @@ class Recorder(ABC):
 
 @dataclass(kw_only=True)
 class Verdict:
-    """Results of a recording.
+    """Results of a recording."""
 
-    Attributes
-    ----------
-    states, answered : int
-        States sent while the node was answering, and those answered.
-    latency : tuple of float
-        Percentiles 50, 95, 99 of the time until the answer to a state arrived here [s].
-    shortfalls : list of str
-        What fell short; empty where all is well.
-    remarks : list of str
-        What was not checked.
-    """
-
-    states: int
+    states: int  # sent while the node was answering
     answered: int
-    latency: tuple[float, ...]
-    shortfalls: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
+    latency: tuple[float, ...]  # percentiles 50, 95, 99 until the answer was here [s]
+    shortfalls: list[str] = field(default_factory=list)  # none where all is well
+    remarks: list[str] = field(default_factory=list)  # what was not checked
 
 
 def stream_of(recorder: Recorder) -> dict[str, Any]:
@@ -171,21 +145,11 @@ BAR = 20
 
 @dataclass
 class Moment:
-    """The stream of a showcase at one moment.
+    """The stream of a showcase at one moment."""
 
-    Attributes
-    ----------
-    rate : float
-        States per second.
-    answered : float
-        Share of them that was answered.
-    latency : tuple of float
-        Percentiles 50 and 99 of the time from a state's stamp until its answer came [s].
-    """
-
-    rate: float
-    answered: float
-    latency: tuple[float, ...]
+    rate: float  # states per second
+    answered: float  # share of them
+    latency: tuple[float, ...]  # percentiles 50 and 99 from a state's stamp until its answer came [s]
 
     def __str__(self) -> str:
         p50, p99 = (f"{1e6 * value:.0f} us" for value in self.latency) if self.latency else ("-", "-")
@@ -201,27 +165,13 @@ class Conclusion:
 
 
 class Showcase(ABC):
-    """Base of all showcases.
+    """Base of all showcases."""
 
-    Attributes
-    ----------
-    title : str
-        A word or two.
-    nodes : tuple of str
-        Full names of the nodes it starts, as they stand in the diagnostics.
-    processes : tuple of str
-        What it calls them when it starts them.
-    recorder : Recorder
-        What they published.
-    viewed : mapping
-        Topics of the node viewer that it publishes under other names.
-    """
-
-    title: str
-    nodes: tuple[str, ...]
-    processes: tuple[str, ...]
+    title: str  # a word or two
+    nodes: tuple[str, ...]  # full names, as they stand in the diagnostics
+    processes: tuple[str, ...]  # what it calls them when it starts them
     recorder: Recorder
-    viewed: Mapping[str, str] = MappingProxyType({})
+    viewed: Mapping[str, str] = MappingProxyType({})  # topics of the node viewer under other names
 
     @abstractmethod
     def start(self, children: Children) -> None:
@@ -240,13 +190,7 @@ class Showcase(ABC):
         return len(self.recorder.states), len(self.recorder.answers)
 
     def proceed(self) -> None:
-        """Do what is to be done at this time of the recording; called many times a second.
-
-        Raises
-        ------
-        ShortfallError
-            It cannot be done.
-        """
+        """Do what is to be done at this time, many times a second; raises ShortfallError where that cannot be."""
         return
 
     def done(self) -> bool:
@@ -267,19 +211,9 @@ class Showcase(ABC):
 
     @abstractmethod
     def conclude(self, folder: Path, reported: Mapping[str, Mapping[str, str]]) -> Conclusion:
-        """Check the recording and draw it.
+        """Check the recording and draw it into a folder, beside the key figures that each node reported last.
 
-        Parameters
-        ----------
-        folder : Path
-            Where pictures go.
-        reported : mapping
-            Key figures of each node's last diagnostics.
-
-        Raises
-        ------
-        ShortfallError
-            There is next to nothing to check.
+        Raises ShortfallError where there is next to nothing to check.
         """
 
 
@@ -298,18 +232,7 @@ def bar(share: float) -> str:
 def conclusion(
     title: str, verdict: Verdict, node: Mapping[str, str], lines: Sequence[str], picture: Path
 ) -> Conclusion:
-    """Return what came out: what all streams have in common, and ``lines`` of a showcase's own.
-
-    Parameters
-    ----------
-    title : str
-    verdict : Verdict
-    node : mapping
-        Key figures of the last diagnostics of the node that answers.
-    lines : sequence of str
-    picture : Path
-        Where it was drawn.
-    """
+    """Return what all streams have in common, and ``lines`` of a showcase's own; ``node`` is what the node reported."""
     p50, p95, p99 = (1e6 * value for value in verdict.latency)
     inside, callback = (node.get(f"{name} p50 [us]", "-") for name in ("latency", "callback"))
     whole = f"p50 {inside} us, of which " if inside != "-" else ""  # unknown in simulated time

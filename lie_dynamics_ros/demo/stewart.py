@@ -28,16 +28,10 @@ class Estimate(Answer):
 
 @dataclass
 class StewartRecorder(Recorder):
-    """Recorder of the simulated platform and the node; states are true poses (4, 4), answers `Estimate`.
+    """Recorder of the simulated platform and the node; states are true poses (4, 4), answers `Estimate`."""
 
-    Attributes
-    ----------
-    true_twists, twists : dict
-        (linear, angular) in the axes of the base, (6,) [m/s, rad/s].
-    """
-
-    true_twists: dict[int, np.ndarray] = field(default_factory=dict)
-    twists: dict[int, np.ndarray] = field(default_factory=dict)
+    true_twists: dict[int, np.ndarray] = field(default_factory=dict)  # (linear, angular), base axes, (6,) [m/s, rad/s]
+    twists: dict[int, np.ndarray] = field(default_factory=dict)  # the same
 
     def listen(self, node: Node) -> None:
         """Subscribe."""
@@ -68,41 +62,19 @@ FEWEST = 20
 
 @dataclass
 class StewartVerdict(Verdict):
-    """Results of the recording.
+    """Results of the recording; of poses in the base frame."""
 
-    Attributes
-    ----------
-    times : ndarray, shape (n,)
-        Time of each compared pose since the first [s].
-    truth, estimates : ndarray, shape (n, 4, 4)
-        Of the platform in the base frame.
-    errors : ndarray, shape (n, 6)
-        Displacement, then small rotation, in the axes of the base frame, from the truth to the estimate [m, rad].
-    deviations : ndarray, shape (n, 6)
-        Standard deviations that the node gave with its poses.
-    square : float
-        Mean square of the errors in the metric of their covariances; 6 where the covariances are right.
-    twist_errors : ndarray, shape (m, 6)
-        Of velocity and angular velocity [m/s, rad/s].
-    """
-
-    times: np.ndarray
-    truth: np.ndarray
-    estimates: np.ndarray
-    errors: np.ndarray
-    deviations: np.ndarray
-    square: float
-    twist_errors: np.ndarray
+    times: np.ndarray  # of each pose since the first, (n,) [s]
+    truth: np.ndarray  # (n, 4, 4) [m]
+    estimates: np.ndarray  # (n, 4, 4) [m]
+    errors: np.ndarray  # displacement, then small rotation, from truth to estimate, (n, 6) [m, rad]
+    deviations: np.ndarray  # standard, that the node gave, (n, 6) [m, rad]
+    square: float  # mean of the errors in the metric of their covariances; 6 where these are right
+    twist_errors: np.ndarray  # of velocity and angular velocity, (m, 6) [m/s, rad/s]
 
 
 def judge(recorder: StewartRecorder) -> StewartVerdict:
-    """Compare every estimate with the truth of the same time.
-
-    Raises
-    ------
-    ShortfallError
-        There is next to nothing to compare.
-    """
+    """Compare every estimate with the truth of the same time; raises ShortfallError where there is next to nothing."""
     stamps = recorder.answered()
     if len(stamps) < FEWEST:
         raise ShortfallError(f"received {len(recorder.states)} true poses and {len(stamps)} estimates of them")
@@ -191,13 +163,7 @@ MOTION = {"translation_amplitude": 0.06, "rotation_amplitude": 0.25, "frequency"
 
 
 class StewartShowcase(Showcase):
-    """Leg lengths in, poses with covariance out.
-
-    Parameters
-    ----------
-    rate : float
-        Joint states per second.
-    """
+    """Leg lengths in, poses with covariance out."""
 
     title = "stewart"
     nodes = (f"{NAMESPACE[1:]}/simulated_stewart", f"{NAMESPACE[1:]}/stewart_pose")

@@ -49,10 +49,7 @@ def check_view() -> None:
 def start_view(showcases: Sequence[Showcase], children: Children) -> str:
     """Start the node viewer for the first robot and platform among the showcases; return the page's address.
 
-    Raises
-    ------
-    ShortfallError
-        The page cannot be opened.
+    Raises ShortfallError where the page cannot be opened.
     """
     topics: dict[str, str] = {}
     for showcase in reversed(showcases):
@@ -92,19 +89,11 @@ UNTIMELY = {STALE: "too old", EARLY: "there before the clock that they live by"}
 
 
 class Reports:
-    """Keeps the last report of each node, and faults.
-
-    Attributes
-    ----------
-    last : dict
-        Last status of each node, by its name.
-    lasting : set
-        Messages of errors that lasted for `LASTING` reports of a node while it was active, but for lateness.
-    """
+    """Keeps the last report of each node, and faults."""
 
     def __init__(self) -> None:
-        self.last: dict[str, DiagnosticStatus] = {}
-        self.lasting: set[str] = set()
+        self.last: dict[str, DiagnosticStatus] = {}  # of each node, by its name
+        self.lasting: set[str] = set()  # errors of active nodes in `LASTING` reports running, but for lateness
         self._running: Counter[str] = Counter()
 
     def listen(self, node: Node) -> None:
@@ -166,13 +155,7 @@ def _says_late(status: DiagnosticStatus, before: DiagnosticStatus | None) -> boo
 
 @dataclass
 class Screen:
-    """Live view of all showcases: in place on a terminal, as plain lines elsewhere.
-
-    Parameters
-    ----------
-    out : TextIO
-        Where to; whether it is a terminal decides how.
-    """
+    """Live view of all showcases: in place on a terminal, as plain lines elsewhere."""
 
     out: TextIO = field(default_factory=lambda: sys.stdout)
     _drawn: int = 0
@@ -228,12 +211,7 @@ WINDOW = 1.0
 def watch(showcases: Sequence[Showcase], children: Children, duration: float) -> Reports:
     """Record all showcases for ``duration`` seconds from the time when all of them have answers, with a live view.
 
-    Ends all nodes, and takes what they have sent until then.
-
-    Raises
-    ------
-    ShortfallError
-        A node ended, or answers did not come.
+    Ends all nodes, and takes what they have sent until then. Raises ShortfallError where one ended, or does not answer.
     """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     # What is recorded may queue up; what is to be acted upon must not wait behind it.

@@ -255,22 +255,12 @@ AWAY = 0.01
 
 @dataclass(frozen=True, eq=False)
 class BagRecording:
-    """Content of a bag for a robot.
+    """Content of a bag for a robot."""
 
-    Attributes
-    ----------
-    time : ndarray, shape (n,)
-        Evenly spaced [s].
-    q, effort : ndarray, shape (n, nv)
-        In the order of the model.
-    remarks : tuple of str
-        Which topics were taken, their rates, and what was odd.
-    """
-
-    time: Array
-    q: Array
-    effort: Array
-    remarks: tuple[str, ...]
+    time: Array  # evenly spaced, shape (n,) [s]
+    q: Array  # in the order of the model, shape (n, nv)
+    effort: Array  # the same
+    remarks: tuple[str, ...]  # topics that were taken, their rates, and what was odd
 
 
 @dataclass

@@ -24,30 +24,14 @@ SETTLING, LONGEST_SETTLING = 0.2, 0.5
 
 @dataclass(frozen=True, eq=False)
 class Stations:
-    """Stands of a platform during which it was measured.
+    """Stands of a platform during which it was measured."""
 
-    Attributes
-    ----------
-    time : ndarray, shape (k,)
-        Their beginnings, since that of the recording [s].
-    readings : ndarray, shape (k, n)
-        Medians, in the units of the messages, of the legs of `legs`.
-    poses : ndarray, shape (k, 4, 4)
-        Medians; identity for what the messages do not determine.
-    measured : str
-        "pose", "position" or "orientation"; "lengths" where no poses were requested.
-    remarks : tuple of str
-        Which topics were taken, and what was odd.
-    legs : tuple of str
-        Those that were requested, and further ones that the bag has.
-    """
-
-    time: Array
-    readings: Array
-    poses: Array
-    measured: str
-    remarks: tuple[str, ...]
-    legs: tuple[str, ...]
+    time: Array  # their beginnings, since that of the recording, shape (k,) [s]
+    readings: Array  # medians, in the units of the messages, of `legs`, shape (k, n)
+    poses: Array  # medians, shape (k, 4, 4); identity for what the messages do not determine
+    measured: str  # "pose", "position" or "orientation"; "lengths" where no poses were requested
+    remarks: tuple[str, ...]  # which topics were taken, and what was odd
+    legs: tuple[str, ...]  # those that were requested, and further ones that the bag has
 
 
 def _point(p: Any) -> tuple[float, ...]:
@@ -79,22 +63,12 @@ POSES: dict[str, tuple[str, Callable[[Any], tuple[float, ...]]]] = {
 
 @dataclass(frozen=True)
 class Sources:
-    """Topics of a bag that are read.
+    """Topics of a bag that are read."""
 
-    Attributes
-    ----------
-    lengths, poses : str
-        Topics to take, where there are several.
-    device : bool
-        Whether poses are read that a device measured.
-    numbers : mapping of str
-        Legs by the topics on which they come as plain numbers, Float64.
-    """
-
-    lengths: str = ""
-    poses: str = ""
-    device: bool = True
-    numbers: Mapping[str, str] = field(default_factory=dict)
+    lengths: str = ""  # topic to take, where there are several
+    poses: str = ""  # the same
+    device: bool = True  # whether poses are read that a device measured
+    numbers: Mapping[str, str] = field(default_factory=dict)  # legs by topics of plain numbers
 
 
 def read_stations(

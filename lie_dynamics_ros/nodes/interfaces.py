@@ -19,13 +19,7 @@ from ..lie_dynamics.files import write_file
 
 @dataclass(frozen=True)
 class Interface:
-    """Interfaces of a node besides `COMMON`.
-
-    Attributes
-    ----------
-    publishes, subscribes, serves, acts, requests, calls : tuple of str
-        Topics, services and actions; the last two are services and actions of others.
-    """
+    """Topics, services and actions of a node besides `COMMON`; ``requests`` and ``calls`` are those of others."""
 
     publishes: tuple[str, ...] = ()
     subscribes: tuple[str, ...] = ()

@@ -301,10 +301,7 @@ def node_options(
 ) -> list[dict[str, Any]]:
     """Return what launch is to start: name, namespace, parameter file, parameters and renamed topics of each node.
 
-    Raises
-    ------
-    ValueError
-        Names every argument with a value that cannot be, the value, and what was expected.
+    Raises ValueError, which names every argument with a value that cannot be, the value, and what was expected.
     """
     parts = with_view(parts)
     values, problems = {}, []
@@ -434,12 +431,7 @@ _COLORS = ("#1f77b4", "#d62728", "#1ac938", "#ff7f0e", "#f14cc1", "#9467bd", "#1
 def topics_of(namespace: str, nodes: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return the topics to look at, each with the fields of joint states that are drawn.
 
-    Parameters
-    ----------
-    namespace : str
-        Where joint states are.
-    nodes : iterable of mapping
-        What launch starts, as `node_options` has it.
+    Joint states are in a namespace, and launch starts nodes as `node_options` has them.
     """
     answers = [
         f"{_absolute(node['namespace'])}{node['name']}/joint_efforts" for node in nodes if node["name"] in ANSWERS

@@ -97,10 +97,7 @@ class LoopAnswer:
 class WrenchEstimate:
     """Components of a wrench at the platform, estimated from measured efforts of motors.
 
-    Raises
-    ------
-    ConfigurationError, LieDynamicsError
-        They cannot be estimated from these.
+    Raises ConfigurationError or LieDynamicsError where they cannot be estimated from these.
     """
 
     def __init__(
@@ -205,10 +202,7 @@ class ClosedLoopCore(RobotCore):
     def travel(self, frame: str) -> Ways:
         """Return the ways that a frame has from the last configuration; see `constrained_travel_left`.
 
-        Raises
-        ------
-        RequestError
-            Where no configuration is known, or no frame.
+        Raises RequestError where no configuration is known, or no frame.
         """
         last = self.follower.last
         if not frame or last is None or not last.valid:
@@ -220,10 +214,7 @@ class ClosedLoopCore(RobotCore):
     def answer(self, state: RobotState) -> LoopAnswer:
         """Go to the configuration for a state, and return what the motors are to exert there.
 
-        Raises
-        ------
-        MessageError
-            The rates are so large that those of other joints are not finite.
+        Raises MessageError where rates are so large that those of other joints are not finite.
         """
         self._last = self._answer(state, self.command.at(state.arrival, self.options.command_timeout))
         return self._last

@@ -129,13 +129,7 @@ class MotionRecording:
 
 
 class PayloadRecorder:
-    """Two recordings of a robot, one at a time.
-
-    Attributes
-    ----------
-    running : str
-        Which is being made, "unloaded" or "loaded"; empty for none.
-    """
+    """Two recordings of a robot, one at a time: ``running`` is "unloaded" or "loaded", empty for none."""
 
     def __init__(self) -> None:
         self.running = ""
@@ -171,10 +165,7 @@ class PayloadRecorder:
 def find_payload(model: Model, options: ContactOptions, motions: tuple[Motion, Motion], frame: str) -> PayloadEstimate:
     """Return the payload at a frame from two recordings; takes seconds, any thread may do that.
 
-    Raises
-    ------
-    LieDynamicsError
-        Where they do not determine a payload.
+    Raises LieDynamicsError where they do not determine a payload.
     """
     empty = replace(options, payload_mass=0.0)
     return identify_payload(empty.apply(model), *motions, frame)
@@ -188,16 +179,7 @@ GAP = 20.0, 0.25
 
 @dataclass(eq=False)
 class ContactAnswer:
-    """Estimate at a state.
-
-    Attributes
-    ----------
-    found : ContactState
-    frame : str
-    model : Model
-        Of the robot as it is carried and loaded.
-    options : ContactOptions
-    """
+    """Estimate at a state, of a robot as it is carried and loaded."""
 
     found: ContactState
     frame: str
@@ -223,8 +205,6 @@ class ContactCore(RobotCore):
         None while it is being measured.
     problem : str
         Why measuring began anew, or empty.
-    recorder : PayloadRecorder
-        Of motions with and without a payload.
     evidence : float
         Largest since `take_evidence` was called.
     """
@@ -308,10 +288,7 @@ class ContactCore(RobotCore):
     def answer(self, state: RobotState) -> ContactAnswer | None:
         """Return what is known of contacts at a state, None while there is nothing yet.
 
-        Raises
-        ------
-        MessageError
-            The state leads to numbers that are not finite, or those of no robot.
+        Raises MessageError where the state leads to numbers that are not finite, or those of no robot.
         """
         assert state.effort is not None
         stamp, position, velocity = state.stamp, state.position, state.velocity

@@ -69,13 +69,7 @@ class HybridAnswer:
 
 
 class HybridDynamicsCore(RobotCore):
-    """Hybrid dynamics of one robot; see `RobotCore`.
-
-    Attributes
-    ----------
-    command : ExpiringValue
-        The `HybridCommand` last received.
-    """
+    """Hybrid dynamics of one robot, by the `HybridCommand` last received; see `RobotCore`."""
 
     options: HybridDynamicsOptions
 
@@ -108,12 +102,7 @@ class HybridDynamicsCore(RobotCore):
     def answer(self, state: RobotState) -> HybridAnswer:
         """Return accelerations and efforts for a state.
 
-        Raises
-        ------
-        MessageError
-            The state leads to results that are not finite.
-        LieDynamicsError
-            There is no result: a body without mass is free to move.
+        Raises MessageError where they are not finite, LieDynamicsError where a body without mass is free to move.
         """
         self._state = state
         prescribed, input_ = self._complete(state)

@@ -95,13 +95,7 @@ class InverseDynamicsCore(RobotCore):
         return gravity_force(self.dynamics, position)
 
     def answer(self, state: RobotState) -> EffortAnswer:
-        """Return the efforts for a state, limited where that is requested.
-
-        Raises
-        ------
-        MessageError
-            The state leads to efforts that are not finite.
-        """
+        """Return the efforts for a state, limited where that is requested; raises MessageError unless finite."""
         options, self._state = self.options, state
         acceleration, velocity = self.desired.at(state.arrival, options.acceleration_timeout) or (self.zero, None)
         if self.braking:

@@ -32,13 +32,8 @@ MAX_AMPLITUDE = 1.0
 class SineMotion:
     """Every joint swings about the middle of its range, each with a frequency and a phase of its own.
 
-    Parameters
-    ----------
-    model : Model
-        Whose limits are kept; all joints with one coordinate.
-    frequency : float
-        Frequency of the first joint [Hz]; the others follow within half an octave, so that the motion does not
-        repeat itself soon.
+    All joints have one coordinate. The frequencies follow that of the first [Hz] within half an octave, so that the
+    motion does not repeat itself soon.
     """
 
     def __init__(self, model: Model, frequency: float) -> None:
@@ -68,12 +63,9 @@ class SineMotion:
 
 
 class DelayedCommands:
-    """A queue of commands, at most one for each step: those of the same step count as one, the later ones first.
+    """A queue of commands, each of which takes effect some steps after it was given.
 
-    Parameters
-    ----------
-    delay : int
-        Steps from a command until it takes effect, not negative.
+    At most one for each step: those of the same step count as one, the later ones first.
     """
 
     def __init__(self, delay: int) -> None:
@@ -183,7 +175,7 @@ class RobotSimulation:
     ----------
     model : Model
         The robot; joints with one coordinate each.
-    options : Options
+    options : SimulationOptions
     step : float
         Step of the simulation [s].
     start : sequence of float
@@ -203,8 +195,6 @@ class RobotSimulation:
         The effort, acceleration or position [N m, N, rad/s^2, m/s^2, rad, m], and for positions the velocity.
     effort : ndarray, shape (n,)
         What the actuators exerted last [N m, N].
-    saturated : ndarray of bool, shape (n,)
-        Joints whose effort command was limited.
     """
 
     def __init__(
@@ -285,11 +275,8 @@ class RobotSimulation:
     def advance(self, steps: int) -> None:
         """Move on by some steps with the commands as they are, and as they take effect.
 
-        Raises
-        ------
-        LieDynamicsError
-            If the robot cannot move on, such as a body without mass that is free to move; the state is that of the
-            last step that could be made.
+        Raises LieDynamicsError where the robot cannot move on, such as a body without mass that is free to move; the
+        state is that of the last step that could be made.
         """
         while steps > 0:
             self._obey()

@@ -142,19 +142,7 @@ MOST_AT_ONCE = 10
 
 
 class CommandLog:
-    """Commands to a simulated robot, as they come.
-
-    Attributes
-    ----------
-    last : float or None
-        Simulated time of the last one [s]; None after a time without.
-    stale : bool
-        Whether commands have run out.
-    taken, refused : int
-        How many there were, and how many more could not be used.
-    problem : str
-        Why the last of these could not.
-    """
+    """Commands to a simulated robot, as they come."""
 
     def __init__(self) -> None:
         self.last: float | None = None

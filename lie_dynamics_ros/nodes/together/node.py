@@ -38,17 +38,7 @@ NODE_CLASSES = {
 
 @dataclass(frozen=True)
 class NodeWord:
-    """One node to run.
-
-    Attributes
-    ----------
-    kind : str
-        Which node, one of `NODE_CLASSES`.
-    name : str
-        Its name in the ROS graph.
-    namespace : str
-        Absolute, or empty for that of the process.
-    """
+    """One node to run: its kind, its name in the ROS graph, and its namespace, absolute or empty for the process's."""
 
     kind: str
     name: str

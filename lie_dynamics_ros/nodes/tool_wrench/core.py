@@ -227,10 +227,7 @@ class ToolWrenchCore(RobotCore):
     def add_pose(self) -> tuple[ForceSensorCalibration | None, str]:
         """Take the pose at which the robot rests into the calibration; return it, where it is known, and what to do.
 
-        Raises
-        ------
-        RequestError
-            The robot does not rest, there are no readings, or the pose is one of those before.
+        Raises RequestError where the robot does not rest, without readings, or for one of the poses before.
         """
         if not self.dynamics.gravity.any():
             raise RequestError("there is no gravity, by which a tool is weighed: gravity is [0, 0, 0]")
@@ -269,10 +266,7 @@ class ToolWrenchCore(RobotCore):
     def zeroed(self) -> Array:
         """Return the bias (6,) with which the sensor reads nothing at the pose where the robot rests.
 
-        Raises
-        ------
-        RequestError
-            It is not calibrated, the robot does not rest, or there are no readings.
+        Raises RequestError where it is not calibrated, the robot does not rest, or there are no readings.
         """
         if self.known is None:
             raise RequestError("the sensor is not calibrated; call ~/calibrate at some poses first")

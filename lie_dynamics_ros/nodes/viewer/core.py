@@ -51,20 +51,7 @@ class _Numbers:
 
 
 class _HeardRobot:
-    """A robot, and the last values of its joints.
-
-    Attributes
-    ----------
-    index : dict
-        Places of the joints of one coordinate, by name.
-    heard : float
-        Time of the last positions [s].
-    positions : _Numbers
-    efforts : dict of _Numbers
-        By `EFFORT_SOURCES`.
-    traces : deque of (float, ndarray)
-        Times and efforts of the first joints.
-    """
+    """A robot, and the last values of its joints."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
@@ -159,11 +146,6 @@ class ViewerCore:
     """Takes in messages, each with the time of its arrival [s]; `picture` is what there is to see.
 
     What cannot be used raises MessageError and changes nothing.
-
-    Parameters
-    ----------
-    options : ViewOptions
-    platform : StewartPlatform or RotaryPlatform
     """
 
     def __init__(self, options: ViewOptions, platform: StewartPlatform | RotaryPlatform) -> None:

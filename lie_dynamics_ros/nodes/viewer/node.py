@@ -51,13 +51,7 @@ MOST_FACES = 100_000
 
 
 class MeshReader:
-    """Reads meshes, each file once.
-
-    Parameters
-    ----------
-    locate : callable
-        Returns the path that a URI stands for; raises ValueError.
-    """
+    """Reads meshes, each file once; ``locate`` returns the path that a URI stands for, or raises ValueError."""
 
     def __init__(self, locate: Callable[[str], Path]) -> None:
         self._locate = locate
@@ -148,13 +142,7 @@ UNWATCHED_PERIOD = 1.0
 
 
 class Inbox:
-    """Messages as they come: states wait for the next picture, and what is wrong with one is counted.
-
-    Attributes
-    ----------
-    open : bool
-        Whether messages are taken.
-    """
+    """Messages as they come, while it is open: states wait for the next picture; what is wrong with one is counted."""
 
     def __init__(self) -> None:
         self.open = False

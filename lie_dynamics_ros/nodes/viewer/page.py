@@ -481,18 +481,11 @@ def free_port(address: str, port: int) -> int:
 
 
 def refusal(host: list[str], origin: list[str], address: str) -> str:
-    """Return why a request is not served, or nothing.
+    """Return why a request with these headers is not served by a page at an address, or nothing.
 
     Other web pages in the same browser can send requests here, and by a name of theirs that leads to this machine (DNS
     rebinding) read the answers. So the host that a request names must be a number, or a name of this machine, and what
     a page sends must come from this page.
-
-    Parameters
-    ----------
-    host, origin : list of str
-        The headers of these names.
-    address : str
-        At which the page is opened.
     """
     if len(host) != 1 or len(origin) > 1:
         return "one Host, and at most one Origin, is expected"

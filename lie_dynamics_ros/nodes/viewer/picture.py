@@ -23,17 +23,7 @@ SIDES = 24
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Triangles, seen from the side from which their corners go round to the left.
-
-    Attributes
-    ----------
-    vertices : ndarray, shape (n, 3)
-        [m]
-    faces : ndarray of int, shape (m, 3)
-        Corners of each triangle, among the vertices.
-    color : tuple of int, optional
-        Red, green and blue of its own material, 0 to 255.
-    """
+    """Triangles, seen from the side from which their corners go round to the left."""
 
     vertices: Array
     faces: NDArray[np.int64]
@@ -114,13 +104,8 @@ def shapes_of(
 ) -> tuple[list[Shape], list[str]]:
     """Return what there is to draw of a robot, and what cannot be drawn, with the reason.
 
-    Parameters
-    ----------
-    description : str
-        URDF text, of which the model was made: so it is well-formed, and has no entities.
-    model : Model
-    mesh : callable
-        Returns the surfaces that a URI stands for; raises ValueError.
+    The model was made of the URDF text, so that is well-formed and has no entities. ``mesh`` returns the surfaces that
+    a URI stands for, or raises ValueError.
     """
     root = ElementTree.fromstring(description.lstrip("\ufeff \t\r\n"))
     for element in root.iter():
@@ -248,15 +233,7 @@ GOOD, DOUBTFUL, BAD = range(3)
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A robot, and what it looks like.
-
-    Attributes
-    ----------
-    model : Model
-    shapes : sequence of Shape
-    problems : sequence of str
-        What of it cannot be drawn.
-    """
+    """A robot, what it looks like, and what of it cannot be drawn."""
 
     model: Model
     shapes: Sequence[Shape]
@@ -312,32 +289,17 @@ class ReportView:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Everything that the page shows at one moment.
-
-    Attributes
-    ----------
-    robot : Robot or None
-    poses : ndarray or None
-        Of its bodies (n_bodies, 4, 4); None before the first joint states.
-    age : float or None
-        Of the last joint states [s].
-    unknown : tuple of str
-        Joints without values for longer than ``stale_after``.
-    efforts, source : tuple of Effort, str
-        By joint, and where they come from; empty where there are none.
-    times, traces : ndarray, shapes (n,), (n, joints)
-        Efforts over time [s], before the moment.
-    """
+    """Everything that the page shows at one moment."""
 
     robot: Robot | None = None
-    poses: Array | None = None
-    age: float | None = None
+    poses: Array | None = None  # of its bodies (n_bodies, 4, 4); None before the first joint states
+    age: float | None = None  # of the last joint states [s]
     stale: bool = True
-    unknown: tuple[str, ...] = ()
-    efforts: tuple[Effort, ...] = ()
-    source: str = ""
-    times: Array = field(default_factory=lambda: np.zeros(0))
-    traces: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    unknown: tuple[str, ...] = ()  # joints without values for longer than ``stale_after``
+    efforts: tuple[Effort, ...] = ()  # by joint; empty where there are none
+    source: str = ""  # where they come from
+    times: Array = field(default_factory=lambda: np.zeros(0))  # before the moment, shape (n,) [s]
+    traces: Array = field(default_factory=lambda: np.zeros((0, 0)))  # efforts then, shape (n, joints)
     platform: PlatformView | None = None
     contact: ContactView | None = None
     reports: tuple[ReportView, ...] = ()

@@ -30,17 +30,7 @@ IMPLAUSIBLE = "implausible"
 
 
 class StateFields:
-    """Position and velocity of a joint state in arrays that stay.
-
-    Parameters
-    ----------
-    size : int
-        Number of joints.
-
-    Attributes
-    ----------
-    position, velocity : ndarray, shape (size,)
-    """
+    """Position and velocity of a joint state in arrays that stay, each of shape (size,)."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -50,10 +40,7 @@ class StateFields:
     def fill(self, message: JointState, match: JointMatch) -> None:
         """Copy the fields in model order; velocities that are absent are NaN.
 
-        Raises
-        ------
-        MessageError
-            Joints are missing or named twice, or a field has the wrong length.
+        Raises MessageError where joints are missing or named twice, or a field has the wrong length.
         """
         position, velocity = message.position, message.velocity
         size, given = self._size, len(velocity)
@@ -74,17 +61,8 @@ class StateFields:
 class JointStateReader:
     """Reads joint states of one robot into arrays that it fills again and again.
 
-    What a state left in the arrays stays until the second good state after it; a state that is refused changes nothing
-    that was returned.
-
-    Parameters
-    ----------
-    size : int
-        Number of joints.
-    check : StateCheck, optional
-        Refuses states that no motion explains.
-    names : sequence of str
-        The joints, for messages about these.
+    What a state left in the arrays stays until the second good state after it; a state that is refused, as by a check
+    of what no motion explains, changes nothing that was returned.
     """
 
     def __init__(self, size: int, check: StateCheck | None = None, names: Sequence[str] = ()) -> None:

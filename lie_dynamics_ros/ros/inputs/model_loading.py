@@ -110,15 +110,10 @@ def locate(source: str) -> Path:
 
 
 def share_directory(package: str) -> Path:
-    """Share directory of a ROS package.
+    """Share directory of a ROS package; raises DescriptionError where there is none.
 
     Packages that are not in the ament index are looked for in the folders of ROS_PACKAGE_PATH. This package's own
     files are found in any case (installed by pip, or run from a checkout).
-
-    Raises
-    ------
-    DescriptionError
-        No such package.
     """
     from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
@@ -264,11 +259,7 @@ def load_friction(description: str, values: Mapping[str, Any], model: Model) -> 
     """Return the joints' friction from YAML text, a file path or a URI; None where nothing is given.
 
     A file for the whole robot does where `model` is part of that: joints of the URDF text that are locked are left out.
-
-    Raises
-    ------
-    DescriptionError
-        It cannot be read, or does not fit the robot; begins with the parameter's name.
+    Raises DescriptionError, which begins with the parameter's name, where it cannot be read, or does not fit the robot.
     """
     source = values["friction_file"]
     if not source.strip():
@@ -482,12 +473,8 @@ def load_constraints(
     """Return loops and couplings from YAML text, a file path or a URI; none where it is empty.
 
     The text names joints as `model` does; the constraints are those of the model whose joints have the prefix. Those
-    of the MJCF or SDF that the model was made of count besides, those of `sdf_model` where it has several.
-
-    Raises
-    ------
-    DescriptionError
-        It cannot be read, or does not fit the robot; begins with the parameter's name.
+    of the MJCF or SDF that the model was made of count besides, those of `sdf_model` where it has several. Raises
+    DescriptionError, which begins with the parameter's name, where it cannot be read, or does not fit the robot.
     """
     named = model.with_joint_prefix(prefix)
     loops: list[Loop] = []

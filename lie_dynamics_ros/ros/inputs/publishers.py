@@ -50,12 +50,6 @@ class Publishers:
     turns, which is an error. One that takes the place of another, as when a driver is started again, is none of them;
     nor are those that know different joints.
 
-    Parameters
-    ----------
-    node : Node
-    subscriptions : sequence of Subscription
-        To the topics.
-
     Attributes
     ----------
     latest : bytes

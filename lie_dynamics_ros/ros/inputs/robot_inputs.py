@@ -65,21 +65,11 @@ class InputNode(Protocol):
 
 @dataclass
 class Arrivals:
-    """When states arrived [ns], None for not yet.
+    """When states arrived [ns], None for not yet."""
 
-    Attributes
-    ----------
-    read : int or None
-        The last one that was read.
-    strange : int or None
-        The first one that named no joint of this robot.
-    part : int or None
-        The last one that did not name all joints.
-    """
-
-    read: int | None = None
-    strange: int | None = None
-    part: int | None = None
+    read: int | None = None  # the last one that was read
+    strange: int | None = None  # the first one that named no joint of this robot
+    part: int | None = None  # the last one that did not name all joints
 
     def serve(self, now: int, patience: float) -> bool:
         """Return whether a state has been read lately."""

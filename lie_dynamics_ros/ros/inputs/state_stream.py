@@ -145,19 +145,9 @@ MOST_TOPICS = 100
 
 
 class InputTopics:
-    """The topics on which a node receives states.
+    """The topics on which a node receives states: one that needs no parameter, and those that parameters name.
 
     Two names are the same topic where ROS resolves them alike: with or without the namespace, or by a remapping.
-
-    Parameters
-    ----------
-    node : ManagedNode
-    first : Subscription
-        To the topic that needs no parameter.
-
-    Attributes
-    ----------
-    heard : list of Subscription
     """
 
     def __init__(self, node: ManagedNode, first: Subscription) -> None:

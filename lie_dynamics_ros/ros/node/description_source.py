@@ -77,12 +77,7 @@ def _canonical(text: str) -> str:
 class DescriptionTopic:
     """The topic ``robot_description``.
 
-    Parameters
-    ----------
-    node : ManagedNode
-        With the parameters `DescriptionParameters`.
-    changed : callable
-        Called after each message whose text could be that of a robot.
+    ``changed`` is called after each message whose text could be that of a robot.
 
     Attributes
     ----------
@@ -160,21 +155,16 @@ class DescriptionTopic:
 
 
 class DescriptionSource:
-    """The robot of a node, made of its description.
+    """The robot of a node with the parameters `DescriptionParameters`, made of its description.
 
     Parameters
     ----------
     node : ManagedNode
-        With the parameters `DescriptionParameters`.
     build : callable
         ``build(description, values)`` makes a robot of URDF text, with parameter values; raises with the reason. Runs
         beside the executor.
     use : callable
         Puts what ``build`` made in the place of the robot before.
-
-    Attributes
-    ----------
-    topic : DescriptionTopic
     """
 
     def __init__(

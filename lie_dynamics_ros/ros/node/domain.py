@@ -23,17 +23,7 @@ class DomainReservation:
 
     The reservation is a bound UDP port: the last one of the domain's port range, which DDS would give only to a
     120th participant. The system frees it when the process ends, however it ends. A domain in which somebody
-    already listens is passed over.
-
-    Attributes
-    ----------
-    domain : int
-        The reserved ROS domain.
-
-    Raises
-    ------
-    OSError
-        No domain is free.
+    already listens is passed over; raises OSError where none is free.
     """
 
     def __init__(self) -> None:

@@ -58,13 +58,7 @@ _LOCK_CURRENT, _LOCK_FUTURE = 1, 2
 
 @dataclass
 class Granted:
-    """The part of the request that the system granted.
-
-    Attributes
-    ----------
-    granted, refused : list of str
-        What became of each request; refusals with their reason.
-    """
+    """What became of each request; refusals with their reason."""
 
     granted: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -163,12 +157,8 @@ _ADDRESS, _FLAGS, _RUNNING = 0x8915, 0x8913, 0x41
 class ConnectivityWatchdog:
     """Checks every `INTERVAL` from the loop that spins, and counts checks, so that a frozen process raises no alarm.
 
-    Parameters
-    ----------
-    nodes : sequence of Node
-        Callbacks are watched while all are active: a transition may take long.
-    end : bool
-        Whether to end the process where a callback does not return for `STUCK`; its stack is printed either way.
+    Callbacks are watched while all nodes are active: a transition may take long. One that does not return for `STUCK`
+    has its stack printed, and ends the process where that is wanted.
 
     Attributes
     ----------

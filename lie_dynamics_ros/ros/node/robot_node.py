@@ -126,15 +126,7 @@ class HeldPayload:
 
 
 class RobotNode(AnsweringNode[Core], Generic[Core]):
-    """Joint states in, answers out; subclasses fill in `OPTIONS`, `CORE`, `outputs` and `publish`.
-
-    Attributes
-    ----------
-    core : RobotCore or None
-    inputs : RobotInputs or None
-    source : DescriptionSource
-        Of the robot.
-    """
+    """Joint states in, answers out; subclasses fill in `OPTIONS`, `CORE`, `outputs` and `publish`."""
 
     CORE: Callable[[Model, Any, JointFriction | None], Core]
     """Prepares everything for a robot, of options and friction; raises with the reason. Changes nothing else."""
@@ -341,13 +333,7 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
 
 
 class DynamicsServices:
-    """Answers requests about the robot of a node.
-
-    Parameters
-    ----------
-    node : RobotNode
-        Whose robot, options and limit of states it takes.
-    """
+    """Answers requests about the robot of a node, by its options and its limit of states."""
 
     def __init__(self, node: RobotNode[Any]) -> None:
         self._node = node

@@ -167,15 +167,10 @@ Handler = Callable[[Any, Any], None]
 
 
 class Services:
-    """The services that a node offers of its own, beside those of ROS.
+    """The services that a node offers of its own, beside those of ROS; none without the interface package.
 
     Responses have ``success``, true unless the handler sets it, and ``message``. Where a handler raises,
     ``success`` is false and all else in the response is empty.
-
-    Parameters
-    ----------
-    node : Node
-        Without the interface package it gets no services, and logs that once.
     """
 
     def __init__(self, node: Node) -> None:

@@ -45,20 +45,7 @@ def priority_of(thread: int, priority: int) -> os.sched_param:
 
 
 class Job:
-    """Something to be made, and what became of it.
-
-    Parameters
-    ----------
-    key : object
-        What it is made from: jobs with equal keys make the same.
-    make : callable
-        Returns the result, or raises.
-
-    Attributes
-    ----------
-    done : bool
-        Whether it has been made, or has failed.
-    """
+    """Something to be made, of a key: jobs with equal keys make the same. It is done when made, or failed."""
 
     def __init__(self, key: Any, make: Callable[[], Any]) -> None:
         self.key, self._make = key, make
@@ -82,13 +69,7 @@ class Job:
 
 
 class Worker:
-    """A thread that does one thing after the other: jobs, and the work of services.
-
-    Parameters
-    ----------
-    name : str
-        Of the thread.
-    """
+    """A thread that does one thing after the other: jobs, and the work of services."""
 
     def __init__(self, name: str) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=work_beside)
@@ -129,14 +110,7 @@ ACTION_SERVICES, ACTION_TOPICS = ("send_goal", "cancel_goal", "get_result"), ("f
 
 
 class SideNode(Node):
-    """Offers actions and services under the names that they would have at its owner, and by its clock.
-
-    Parameters
-    ----------
-    owner : Node
-    actions, services : sequence of str
-        Names as at the owner, such as ``~/follow_joint_trajectory``.
-    """
+    """Offers actions and services under the names that they would have at its owner, ``~/name``, and by its clock."""
 
     def __init__(self, owner: Node, actions: tuple[str, ...] = (), services: tuple[str, ...] = ()) -> None:
         self._owner = owner

@@ -40,27 +40,13 @@ EDGES = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 100e-3)
 
 @dataclass
 class Report:
-    """One diagnostic status in the making: the worst level wins, all reasons are kept.
+    """One diagnostic status in the making: the worst level wins, all reasons are kept."""
 
-    Attributes
-    ----------
-    level : bytes
-        OK, WARN or ERROR.
-    reasons : list of str
-        Why it is not OK, worst first.
-    values : dict
-        Key figures.
-    hardware : str
-        What the node works for, such as the name of the robot.
-    parts : deque of callable
-        Parts still to be written. Each part takes long, so that a state may be answered before the next.
-    """
-
-    level: bytes = OK
-    reasons: list[str] = field(default_factory=list)
-    values: dict[str, object] = field(default_factory=dict)
-    hardware: str = "none"
-    parts: deque[Callable[[], None]] = field(default_factory=deque)
+    level: bytes = OK  # OK, WARN or ERROR
+    reasons: list[str] = field(default_factory=list)  # why it is not OK, worst first
+    values: dict[str, object] = field(default_factory=dict)  # key figures
+    hardware: str = "none"  # what the node works for, as a robot
+    parts: deque[Callable[[], None]] = field(default_factory=deque)  # still to be written, each of which takes long
 
     def add(self, level: bytes, reason: str) -> None:
         """Add a reason for a level."""
@@ -78,13 +64,7 @@ class Report:
 
 
 class Window:
-    """The most recent durations [s], for percentiles.
-
-    Parameters
-    ----------
-    size : int
-        How many are kept.
-    """
+    """The most recent durations [s], for percentiles."""
 
     def __init__(self, size: int = 2048) -> None:
         self._values: deque[float] = deque(maxlen=size)
@@ -147,17 +127,7 @@ class StreamStatistics:
 
 
 class ResponseTimes:
-    """Response times of a node since it was activated.
-
-    Attributes
-    ----------
-    deadline : float
-        Longest time that counts as in time [s].
-    late : int
-        How many were longer.
-    longest : float
-        [s].
-    """
+    """Response times of a node since it was activated [s], and how many took longer than a deadline."""
 
     def __init__(self) -> None:
         self.deadline = TimingParameters.deadline
@@ -209,11 +179,6 @@ class DiagnosticsPublisher:
 
     Runs on steady time, so that it goes on when simulated time stands still. A whole report takes longer than a period
     of 1 kHz: it is made part by part, each when there is time for it.
-
-    Parameters
-    ----------
-    node : ReportingNode
-        Makes the report, in parts when there is time.
     """
 
     def __init__(self, node: ReportingNode) -> None:

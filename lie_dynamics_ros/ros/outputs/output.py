@@ -32,20 +32,10 @@ LISTENERS_AGE = 0.02
 
 
 class Output:
-    """A topic of a node.
+    """A topic of a lifecycle node, on which it publishes only while it is active.
 
     A lifecycle publisher does no more than this to publish, but takes three functions of Python and a lock to do so,
-    which matters a millisecond after they were last used.
-
-    Parameters
-    ----------
-    node : LifecycleNode
-        Publishes only while it is active.
-    type_ : type
-        Of its messages.
-    topic : str
-    profile : QoSProfile
-        Quality of service, unless the user overrides it.
+    which matters a millisecond after they were last used. Users can override the quality of service.
     """
 
     def __init__(self, node: Node, type_: type, topic: str, profile: QoSProfile = qos.OUTPUT) -> None:
@@ -131,17 +121,8 @@ class BaseAcceleration(Output):
 class StateReports:
     """A topic of this project's own message type, published only while somebody subscribes.
 
-    Without the interface package, or with one that is older than the message, there is no such topic.
-
-    Parameters
-    ----------
-    node : LifecycleNode
-        Publishes only while it is active.
-    topic : str
-    type_name : str
-        Of the message, which has a header and ``joint_names``.
-    report : type
-        The dataclass that is published; its attributes are fields of the message.
+    The message has a header, ``joint_names``, and the fields of a dataclass, ``report``. Without the interface package,
+    or with one that is older than the message, there is no such topic.
     """
 
     def __init__(self, node: Node, topic: str, type_name: str, report: type) -> None:
@@ -180,14 +161,7 @@ MOST_ASKED = 10
 
 
 class ExpectedJoints:
-    """Asks the subscribers of a topic for their joints, once each, as far as they can be asked.
-
-    Parameters
-    ----------
-    node : Node
-    topic : str
-        Full name of a topic with a number for each joint.
-    """
+    """Asks the subscribers of a topic, by its full name, for their joints, once each, as far as they can be asked."""
 
     def __init__(self, node: Node, topic: str) -> None:
         self._node, self._topic = node, topic
@@ -242,14 +216,7 @@ def _names(future: Any) -> tuple[str, ...]:
 
 
 class JointOutput(Output, ABC):
-    """A topic whose messages differ only in time stamp and numbers; subclasses say which they are.
-
-    Parameters
-    ----------
-    node : LifecycleNode
-        Publishes only while it is active.
-    topic : str
-    """
+    """A topic whose messages differ only in time stamp and numbers; subclasses say which they are."""
 
     TYPE: type
     RUNS = 1

@@ -51,14 +51,7 @@ def word_for(tracked: Tracked, what: str = "pose") -> str:
 class Certainty:
     """Publishes ``~/status`` beside what is tracked, and warns in the log while a singular one is ahead.
 
-    Parameters
-    ----------
-    node : LifecycleNode
-        Publishes only while it is active.
-    what : str
-        What is tracked.
-    look_every : int
-        Time between looks for a singularity ahead [ns]; may change.
+    It looks for that every so often [ns]; that may change.
     """
 
     def __init__(self, node: Node, what: str = "pose", look_every: int = LOOK_EVERY) -> None:

@@ -80,12 +80,8 @@ class Counts:
     """Distinguishes publishers by how each counts its messages, where rclpy gives nothing else, as that of Jazzy.
 
     A guess: messages of the same names that change places while two publishers have counted equally far are taken for
-    each other's. Who sends other names is another one as soon as no single publisher could have counted so.
-
-    Parameters
-    ----------
-    topic : str
-        Its publishers get names of their own.
+    each other's. Who sends other names is another one as soon as no single publisher could have counted so. Publishers
+    of each topic get names of their own.
     """
 
     def __init__(self, topic: str = "") -> None:

@@ -37,14 +37,7 @@ HEADER = 64
 
 
 class GoalTrajectory:
-    """The trajectory of a goal, its points as arrays.
-
-    Attributes
-    ----------
-    joint_names : list of str
-    points : sequence
-        As long as there are points; of no use otherwise.
-    """
+    """The trajectory of a goal, its points as arrays; ``points`` tells how many, and is of no use otherwise."""
 
     def __init__(self, message: JointTrajectory, points: NDArray[Any]) -> None:
         self.joint_names: list[str] = list(message.joint_names)
@@ -102,13 +95,7 @@ class _Request:
 
 
 class Form:
-    """What rosidl has for one message: its C functions, by the capsules that rclpy uses.
-
-    Parameters
-    ----------
-    type_ : type
-        Of the message; its type support is loaded.
-    """
+    """What rosidl has for a message type whose support is loaded: its C functions, by the capsules that rclpy uses."""
 
     def __init__(self, type_: Any) -> None:
         self.type = type_

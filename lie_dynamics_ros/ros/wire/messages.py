@@ -36,19 +36,8 @@ def nanoseconds(stamp: Time) -> int:
 def read_field(values: array[float], match: JointMatch, field: str) -> Array:
     """One field of a message in model order, shape (n,); a view of the message where its order is that of the model.
 
-    Parameters
-    ----------
-    values : array of float
-        The field, parallel to the name list of the message.
-    match : JointMatch
-        Where the wanted joints stand; must be complete.
-    field : str
-        Name of the field, for the error.
-
-    Raises
-    ------
-    MessageError
-        The field is not as long as the name list.
+    ``values`` is parallel to the name list of the message, in which ``match`` has found all joints. Raises MessageError
+    where it is not as long.
     """
     if len(values) != match.size:
         raise MessageError("malformed", f"{field} has {len(values)} entries for {match.size} names")
@@ -156,13 +145,7 @@ def fill_twist(twist: Twist | Accel, body_twist: Array, rotation: Array) -> None
 
 
 def pose_to_matrix(pose: Pose) -> Array:
-    """Convert a ROS pose into a homogeneous matrix, shape (4, 4) [m].
-
-    Raises
-    ------
-    MessageError
-        A number is not finite, or the quaternion is not of length 1 (to 1 %, beyond which it is hardly meant as one).
-    """
+    """Convert a ROS pose into a homogeneous matrix, shape (4, 4) [m]; errors as of `numbers_to_matrix`."""
     p, q = pose.position, pose.orientation
     return numbers_to_matrix((p.x, p.y, p.z, q.x, q.y, q.z, q.w))
 

@@ -113,18 +113,8 @@ LAYOUTS = 8
 class StateLayout:
     """The serialized form of the joint states that differ from one of them only in time stamp and numbers.
 
-    Parameters
-    ----------
-    message : JointState
-        One of them; gets the numbers of those that are read.
-    head : bytes
-        What its serialized form begins with.
-
-    Attributes
-    ----------
-    message : JointState
-    stamp : Time
-        Of the message.
+    Its message, and the ``stamp`` of that, get the numbers of those that are read; ``head`` is what the form begins
+    with.
     """
 
     def __init__(self, message: JointState, head: bytes) -> None:
@@ -190,10 +180,7 @@ class StateDecoder:
     def decode(self, data: bytes) -> tuple[JointState, Time, int]:
         """Return the state, its time stamp, and that as a number [ns]; all may be filled again by the next call.
 
-        Raises
-        ------
-        MessageError
-            This is no joint state.
+        Raises MessageError where this is no joint state.
         """
         for layout in self._layouts:
             time = layout.read(data)
@@ -270,13 +257,7 @@ def let_go(message: JointTrajectory) -> None:
 
 
 def decode_trajectory(data: bytes) -> TrajectoryFields:
-    """Return what a serialized trajectory holds.
-
-    Raises
-    ------
-    MessageError
-        It is none, or its points differ in what they carry.
-    """
+    """Return what a serialized trajectory holds; raises MessageError for none, or points that carry other things."""
     if not (enabled() and data.startswith(PLAIN_CDR)) or len(data) < SMALLEST:
         if len(data) < SMALLEST:  # a head alone can crash the deserializer of Fast DDS, and with it the process
             raise MessageError("malformed", f"this is no serialized JointTrajectory, it has {len(data)} bytes only")
