@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,8 @@ from ..errors import InputError, LieDynamicsError
 from ..lie._arrays import as_real, count_of, number_of
 from ..model.arguments import validate_model
 from ..model.configuration import checked, coordinate_name
-from ..model.model import Model
 from ..model.structure import JointLimits
-from ..shown import Plotted, shared_options, shown
+from ..shown import Plotted, grouped, shown
 from .interior_point import CENTRAL, FIRST, InteriorPoint, predicted_gain, solve
 from .modes import shapes_at
 from .problem import MotionProblem
@@ -24,19 +23,14 @@ from .task import (
     Bound,
     MotionCost,
     MotionRequest,
-    PlainRequest,
     Task,
+    TorqueRequest,
     make_bounds,
     make_task,
     rate_bound,
     require_within,
     single_vector,
 )
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from .task import MotionOptions, PlainMotionOptions
 
 __all__ = ["MotionCost", "OptimalMotion", "OptimalMotionError", "optimal_motion", "torque_optimal_motion"]
 
@@ -213,18 +207,9 @@ class OptimalMotion(Plotted):
         return a, b, c, d
 
 
-@shared_options(PlainRequest)
 @validate_model
-def torque_optimal_motion(
-    model: Model,
-    start: npt.ArrayLike,
-    goal: npt.ArrayLike,
-    duration: float,
-    *,
-    weights: npt.ArrayLike | None = None,
-    tolerance: float = 1e-10,
-    **options: Unpack[PlainMotionOptions],
-) -> OptimalMotion:
+@grouped(TorqueRequest)
+def torque_optimal_motion(asked: TorqueRequest) -> OptimalMotion:
     """Return a motion from one state to another in a given time that takes the least joint forces.
 
     It makes the integral of the sum of weights tau^2 stationary, tau that of `inverse_dynamics`: `optimal_motion` with
@@ -254,28 +239,25 @@ def torque_optimal_motion(
     DescriptionError, InputError, GroupError, SingularityError, OptimalMotionError
         As `optimal_motion`.
     """
-    T = number_of("duration", duration, "a positive number", lambda x: 0.0 < x < np.inf)
-    if options.get("max_modes") is None:
-        options["max_modes"] = max(_FIRST_MODES, min(4 * _USUAL_MODES, _VARIABLES // max(model.nv, 1)))
+    model, weights, limits = asked.model, asked.weights, asked.limits
+    T = number_of("duration", asked.duration, "a positive number", lambda x: 0.0 < x < np.inf)
+    most = max(_FIRST_MODES, min(4 * _USUAL_MODES, _VARIABLES // max(model.nv, 1)))
     factors = np.ones(model.nv) if weights is None else single_vector(model, weights, "weights", model.nv)
     if not (factors > 0.0).all():
         raise InputError(f"weights: positive numbers are expected, got {weights!r}", name="weights", value=weights)
-    limits = options.get("limits")
     if isinstance(limits, JointLimits):
         endless = np.full(model.nv, np.inf)
-        options["limits"] = replace(limits, acceleration=endless, deceleration=endless, jerk=endless)
-    return optimal_motion(model, start, goal, T, cost=MotionCost(torque=factors), tolerance=tolerance, **options)
+        limits = replace(limits, acceleration=endless, deceleration=endless, jerk=endless)
+    return optimal_motion(
+        model, asked.start, asked.goal, T, cost=MotionCost(torque=factors), limits=limits, guess=asked.guess,
+        start_velocity=asked.start_velocity, goal_velocity=asked.goal_velocity, tolerance=asked.tolerance,
+        max_modes=most if asked.max_modes is None else asked.max_modes,
+    )  # fmt: skip
 
 
-@shared_options(MotionRequest)
 @validate_model
-def optimal_motion(
-    model: Model,
-    start: npt.ArrayLike,
-    goal: npt.ArrayLike,
-    duration: float | tuple[float, float],
-    **options: Unpack[MotionOptions],
-) -> OptimalMotion:
+@grouped(MotionRequest)
+def optimal_motion(asked: MotionRequest) -> OptimalMotion:
     """Return a motion of least cost within limits, never worse than its start where that keeps them.
 
     Paths are polynomials of time, of more and more modes until the residual is below the tolerance. For each number of
@@ -347,7 +329,7 @@ def optimal_motion(
         If no motion was found that keeps the limits, with the time that would keep them where one was found; if the
         forces of the motion are too large for double precision.
     """
-    asked = MotionRequest(model, start, goal, duration, **options)
+    model = asked.model
     task, limits, guess, max_modes = make_task(asked), asked.limits, asked.guess, asked.max_modes
     small = number_of("tolerance", asked.tolerance, "a positive number", lambda x: 0.0 < x < np.inf)
     needed = len(task.conditions.terms) - 4 + 1

@@ -46,32 +46,14 @@ _SMALLEST = 0.05
 
 @dataclass(frozen=True, eq=False)
 class InteriorPoint:
-    """Last iterate of the method.
+    """Last iterate of the method."""
 
-    Attributes
-    ----------
-    point : Point
-        The motion.
-    multipliers : ndarray
-        Of the room, not negative.
-    decrement : float
-        What one more step of Newton is predicted to gain, in units of the cost.
-    gap : float
-        Sum of products of room and multipliers: how much the cost is above the least, were the programme convex.
-    iterations : int
-        Steps taken.
-    reason : str
-        "optimal", "stalled", "iterations" or "stopped".
-    """
-
-    point: Point
-    multipliers: Array
-    decrement: float
-    gap: float
-    iterations: int
-    reason: str
-    limited: bool
-    central: Point
+    point: Point  # the motion
+    decrement: float  # what one more step of Newton is predicted to gain, in units of the cost
+    gap: float  # sum of products of room and multipliers: the cost above the least, were the programme convex
+    reason: str  # "optimal", "stalled" or "iterations"
+    limited: bool  # whether limits push
+    central: Point  # the motion of the last barrier that keeps far from limits
 
 
 def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: float = FIRST) -> InteriorPoint:
@@ -85,9 +67,9 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
     room = point.room - margin
     s = np.maximum(room, 1e-2)
     z = mu * weight / s
-    count, decrement, rounds, central, unmet, idle = 0, np.inf, 0, point, np.inf, 0
+    decrement, rounds, central, unmet, idle = np.inf, 0, point, np.inf, 0
     crawled, lifts = 0, 0
-    for count in range(_ITERATIONS):  # noqa: B007  given to the caller
+    for _ in range(_ITERATIONS):
         lack, pull = room - s, mu * weight / s
         sigma = z / s
         slope = point.slopes.gradient() - point.slopes.transposed(pull - sigma * lack)
@@ -165,7 +147,7 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
     if reason == "stalled" and decrement <= small and mu <= last * 1.001 and missing <= 1e-6:
         reason = "optimal"
     gap, limited = float(z @ np.maximum(room, 0.0)), bool((z > weight * room).any())
-    return InteriorPoint(point, z, decrement, gap, count, reason, limited, central)
+    return InteriorPoint(point, decrement, gap, reason, limited, central)
 
 
 def _recentred(room: Array, weight: Array, least: float) -> tuple[float, Array, Array]:

@@ -178,19 +178,11 @@ Terms = tuple[tuple[tuple[int, float, float], ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """Equalities of a path x(s): sum of factors x^(order)(place) = fixed + duration timed.
+    """Equalities of a path x(s): sum of factors x^(order)(place) = fixed + duration timed."""
 
-    Attributes
-    ----------
-    terms : tuple of tuples of (order, place, factor)
-        The sum of each condition.
-    fixed, timed : ndarray, shape (m, nv)
-        Right-hand sides: rates along s are those along time, multiplied by the duration.
-    """
-
-    terms: Terms
-    fixed: Array
-    timed: Array
+    terms: Terms  # the sum of each condition
+    fixed: Array  # right-hand sides (m, nv)
+    timed: Array  # rates along s are those along time, multiplied by the duration
 
     def solved(self, count: int) -> tuple[Array, Array, Array]:
         """Return coefficients base and rate (4 + count, nv), and columns (4 + count, free) that change no condition.

@@ -6,7 +6,7 @@ Variables are the coefficients of the modes, (free, nv) row by row, and the dura
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -40,7 +40,7 @@ class Point:
     cost: float
     magnitude: float
     penalty: float = 0.0
-    obstacle_slope: Array | None = field(default=None)
+    obstacle_slope: Array | None = None
 
     @cached_property
     def dynamics(self) -> Array:

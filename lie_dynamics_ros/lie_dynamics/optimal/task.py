@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -166,27 +165,15 @@ Obstacles = Callable[[Array], tuple[npt.ArrayLike, npt.ArrayLike]]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Problem: a motion in the chart around `start` that meets conditions, of least cost.
-
-    Attributes
-    ----------
-    duration : tuple of float
-        Shortest and longest time of the motion [s], the same where it is given.
-    weights : mapping
-        Those of `MotionCost`.
-    obstacles : callable, optional
-        Distances to obstacles, a user's function.
-    loops : ClosedLoops, optional
-        What closes the tree; the path is then one of its independent coordinates.
-    """
+    """Problem: a motion in the chart around `start` that meets conditions, of least cost."""
 
     model: Model
     start: Array
     conditions: Conditions
-    duration: tuple[float, float]
-    weights: Mapping[str, Array]
+    duration: tuple[float, float]  # shortest and longest time of the motion [s], the same where it is given
+    weights: Mapping[str, Array]  # those of `MotionCost`
     obstacles: Obstacles | None = None
-    loops: ClosedLoops | None = None
+    loops: ClosedLoops | None = None  # what closes the tree; the path is then one of its independent coordinates
 
     @property
     def width(self) -> int:
@@ -240,31 +227,6 @@ class Task:
         return value, slope
 
 
-class PlainMotionOptions(TypedDict, total=False):
-    """Keywords of `PlainRequest`."""
-
-    start_velocity: npt.ArrayLike | None
-    goal_velocity: npt.ArrayLike | None
-    limits: JointLimits | None
-    guess: npt.ArrayLike | None
-    max_modes: int | None
-
-
-class MotionOptions(PlainMotionOptions, total=False):
-    """Keywords of `MotionRequest`."""
-
-    cost: MotionCost | None
-    waypoints: tuple[npt.ArrayLike, npt.ArrayLike] | None
-    periodic: bool
-    smooth_ends: bool
-    effort_rate: npt.ArrayLike | None
-    obstacles: Obstacles | None
-    constraints: ConstraintSet | None
-    actuated: npt.ArrayLike | None
-    independent: Sequence[str] | None
-    tolerance: float
-
-
 @dataclass(frozen=True, eq=False)
 class PlainRequest:
     """Arguments that motions of all costs share, as they are given."""
@@ -279,6 +241,15 @@ class PlainRequest:
     limits: JointLimits | None = None
     guess: npt.ArrayLike | None = None
     max_modes: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueRequest(PlainRequest):
+    """Arguments of `torque_optimal_motion`, as they are given."""
+
+    _: KW_ONLY
+    weights: npt.ArrayLike | None = None
+    tolerance: float = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
