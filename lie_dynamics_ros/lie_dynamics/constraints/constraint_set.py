@@ -23,50 +23,24 @@ Constraint = Loop | Coupling | UserConstraint
 
 @dataclass(frozen=True, eq=False)
 class ConstraintTable:
-    """Constraints of one model as kernels read them.
+    """Constraints of one model as kernels read them."""
 
-    Attributes
-    ----------
-    loops, scalars : ndarray
-        Rows of `kernels.loops`, one a loop and one a scalar constraint.
-    fixed, fixed_values : ndarray, shape (1, k, nv), (1, k, 2)
-        A of the k couplings, and zeros for their errors and dA/dt qd.
-    coupling_q, offsets : ndarray, shape (k, nq), (k,)
-        Couplings as functions of q.
-    user_size : int
-        Number of scalar user constraints, which come last.
-    through_custom : ndarray of bool
-        Which loops pass a user-defined joint.
-    settings : ndarray, shape (3,)
-        Stabilisation, none, and the tolerance of the rank.
-    quaternions : tuple of int
-        Where in q they begin.
-    ends : pair of int
-        Where accelerations and multipliers end in a result.
-    result_size : int
-        Numbers of a result.
-    packed, row : ndarray, shape (n,), (1, n)
-        Loops, couplings and settings in one array.
-    quick_head, quick_tail : ndarray
-        What surrounds the given accelerations, and which they are, of one state in hybrid dynamics.
-    """
-
-    loops: Array
-    scalars: Array
-    fixed: Array
-    fixed_values: Array
-    coupling_q: Array
-    offsets: Array
-    user_size: int
-    through_custom: Mask
-    settings: Array
-    quaternions: tuple[int, ...]
-    ends: tuple[int, int]
-    result_size: int
-    packed: Array
-    row: Array
-    quick_head: Array
-    quick_tail: Array
+    loops: Array  # rows of `kernels.loops`, one a loop
+    scalars: Array  # likewise, one a scalar constraint
+    fixed: Array  # A of the k couplings (1, k, nv)
+    fixed_values: Array  # zeros for their errors and dA/dt qd (1, k, 2)
+    coupling_q: Array  # couplings as functions of q (k, nq)
+    offsets: Array  # (k,)
+    user_size: int  # number of scalar user constraints, which come last
+    through_custom: Mask  # which loops pass a user-defined joint
+    settings: Array  # stabilisation, none, and the tolerance of the rank (3,)
+    quaternions: tuple[int, ...]  # where in q they begin
+    ends: tuple[int, int]  # where accelerations and multipliers end in a result
+    result_size: int  # numbers of a result
+    packed: Array  # loops, couplings and settings in one array (n,)
+    row: Array  # the same (1, n)
+    quick_head: Array  # what comes before the given accelerations of one state in hybrid dynamics
+    quick_tail: Array  # what comes behind them and which they are
 
 
 class ConstraintSet:

@@ -38,22 +38,12 @@ if TYPE_CHECKING:
 
 
 class ConstraintDerivatives(NamedTuple):
-    """Derivatives along q (tangent, as `Model.integrate` moves it) and qd, flat over the batch.
+    """Derivatives along q (tangent, as `Model.integrate` moves it) and qd, flat over the batch."""
 
-    Attributes
-    ----------
-    rate_dq : ndarray, shape (B, m, nv)
-        Of A x along q, for fixed x in place of qd.
-    acceleration_dq, acceleration_dqd : ndarray, shape (B, m, nv)
-        Of A qdd + dA/dt qd.
-    force_dq : ndarray, shape (B, nv, nv)
-        Of A^T multipliers, for fixed multipliers.
-    """
-
-    rate_dq: Array
-    acceleration_dq: Array
+    rate_dq: Array  # of A x along q, for fixed x in place of qd (B, m, nv)
+    acceleration_dq: Array  # of A qdd + dA/dt qd (B, m, nv)
     acceleration_dqd: Array
-    force_dq: Array
+    force_dq: Array  # of A^T multipliers, for fixed multipliers (B, nv, nv)
 
 
 def constraint_derivatives(

@@ -20,31 +20,17 @@ from .kim_dynamics import Body, Quantities, Robot, Run
 
 @dataclass(eq=False)
 class Slopes:
-    """Derivatives along p of what the tables are given; zero until something is filled in.
+    """Derivatives along p of what the tables are given; zero until something is filled in."""
 
-    Attributes
-    ----------
-    dh, dF_ext : ndarray, shape (n_bodies, 6)
-        T^-1 dT/dp of T_{lambda(i), i} (89), and dF_ext/dp.
-    dI : ndarray, shape (n_bodies, 6, 6)
-        Of the generalised inertias.
-    dS, dS_rate : list of ndarray, shape (6, n_i)
-        Of the joint Jacobians and of their time derivatives.
-    dqd, dqdd, dtau : ndarray, shape (nv,)
-        Of rates and commands; of the latter what is given counts.
-    ddV_0 : ndarray, shape (6,)
-        Of dV_0 = (0, -g).
-    """
-
-    dh: AnyArray
-    dF_ext: AnyArray
-    dI: AnyArray
-    dS: list[AnyArray]
-    dS_rate: list[AnyArray]
-    dqd: AnyArray
-    dqdd: AnyArray
+    dh: AnyArray  # T^-1 dT/dp of T_{lambda(i), i} (n_bodies, 6). (89)
+    dF_ext: AnyArray  # (n_bodies, 6)
+    dI: AnyArray  # of the generalised inertias (n_bodies, 6, 6)
+    dS: list[AnyArray]  # of the joint Jacobians, (6, n_i) each
+    dS_rate: list[AnyArray]  # of their time derivatives
+    dqd: AnyArray  # of rates (nv,)
+    dqdd: AnyArray  # of commands (nv,), of which what is given counts
     dtau: AnyArray
-    ddV_0: AnyArray
+    ddV_0: AnyArray  # of dV_0 = (0, -g) (6,)
 
     @classmethod
     def none(cls, robot: Robot) -> Slopes:

@@ -25,37 +25,17 @@ from ..model.pack import get_placement
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """Body i and the joint between it and its parent, in frame {i}.
+    """Body i and the joint between it and its parent, in frame {i}."""
 
-    Attributes
-    ----------
-    joint : str
-        Name of the joint.
-    kind : JointType
-        What the joint does.
-    parent : int
-        lambda(i); -1 stands for the inertial frame {0}.
-    at : slice
-        Entries of q_i's rates in qd, qdd and tau.
-    T : ndarray, shape (4, 4)
-        T_{lambda(i), i}, pose of {i} in {lambda(i)} [m].
-    S, S_rate : ndarray, shape (6, n_i)
-        Joint Jacobian T^-1 dT/dq_i and its time derivative.
-    inertia : ndarray, shape (6, 6)
-        Generalised inertia I_i. (22)
-    F_ext : ndarray, shape (6,)
-        Wrench of the environment on the body [N m, N].
-    """
-
-    joint: str
+    joint: str  # its name
     kind: JointType
-    parent: int
-    at: slice
-    T: AnyArray
-    S: AnyArray
-    S_rate: AnyArray
-    inertia: AnyArray
-    F_ext: AnyArray
+    parent: int  # lambda(i); -1 stands for the inertial frame {0}
+    at: slice  # entries of q_i's rates in qd, qdd and tau
+    T: AnyArray  # T_{lambda(i), i}, pose of {i} in {lambda(i)} (4, 4) [m]
+    S: AnyArray  # joint Jacobian T^-1 dT/dq_i (6, n_i)
+    S_rate: AnyArray  # its time derivative
+    inertia: AnyArray  # generalised inertia I_i (6, 6). (22)
+    F_ext: AnyArray  # wrench of the environment on the body (6,) [N m, N]
 
 
 @dataclass(frozen=True, eq=False)

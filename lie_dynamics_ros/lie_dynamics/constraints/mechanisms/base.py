@@ -20,7 +20,7 @@ from ...arrays import Array, ArrayLike, Complex
 from ...dynamics.kinematics import forward_kinematics, frame_pose
 from ...errors import DescriptionError, InputError
 from ...files import write_file
-from ...lie import SpatialInertia, se3
+from ...lie import SpatialInertia, quaternion, se3
 from ...lie._arrays import as_array
 from ...model import joint_types as jt
 from ...model.model import Model, ModelBuilder
@@ -320,6 +320,17 @@ class Mechanism:
             For a wrong shape, NaN, and loops that are open.
         """
         return constrained_travel_left(self.model, self.constraints, q, self.actuated, self.platform)
+
+    def _with_platform(self, T: Array, value: Callable[[list[str]], Array]) -> Array:
+        """Return configurations (..., nq) with the free body "platform" at poses; words of names tell other joints."""
+        q = np.empty((*T.shape[:-2], self.model.nq))
+        for joint in self.model.joints:
+            part = q[..., joint.q_slice]
+            if joint.name == "platform":
+                part[..., :4], part[..., 4:] = quaternion.from_matrix(T[..., :3, :3]), T[..., :3, 3]
+            else:
+                part[..., 0] = value(joint.name.split("_"))
+        return q
 
     def assembly_modes(self, positions: ArrayLike) -> Assemblies:
         """Return all closed configurations in which the motors have these positions (k,); see `Assemblies`.

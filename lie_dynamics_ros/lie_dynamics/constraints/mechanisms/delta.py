@@ -9,7 +9,6 @@ import numpy as np
 
 from ...arrays import Array, ArrayLike
 from ...errors import DescriptionError
-from ...lie import quaternion as quaternions
 from ...lie import se3
 from ...model import joint_types as jt
 from ...model.model import ModelBuilder
@@ -115,16 +114,14 @@ class Delta(Mechanism, ABC):
         rods = self._turned(positions[..., None], ends - self.tips(positions)[..., None, :] - self._sides)
         first, second = -rods[..., 2], rods[..., 1]
         hinges = np.arctan2(first, rods[..., 0]), np.arctan2(second, np.hypot(rods[..., 0], rods[..., 2]))
-        q = np.empty((*T.shape[:-2], self.model.nq))
-        for joint in self.model.joints:
-            part, words = q[..., joint.q_slice], joint.name.split("_")
-            if words[0] == "platform":
-                part[..., :4], part[..., 4:] = quaternions.from_matrix(T[..., :3, :3]), T[..., :3, 3]
-            elif words[0] == "rod":  # "rod_LEG_SIDE_HINGE"
-                part[..., 0] = hinges[int(words[3]) - 1][..., int(words[1]) - 1, int(words[2] == "right")]
-            else:
-                part[..., 0] = positions[..., int(words[1]) - 1]
-        return q
+
+        def value(words: list[str]) -> Array:
+            leg = int(words[1]) - 1
+            if words[0] == "rod":  # "rod_LEG_SIDE_HINGE"
+                return np.asarray(hinges[int(words[3]) - 1][..., leg, int(words[2] == "right")])
+            return np.asarray(positions[..., leg])
+
+        return self._with_platform(T, value)
 
 
 @shown

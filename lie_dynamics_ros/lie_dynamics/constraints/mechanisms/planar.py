@@ -39,22 +39,9 @@ _UP = [0.0, -1.0, 0.0]
 @shown
 @dataclass(frozen=True, eq=False)
 class FourBarArm(Mechanism):
-    """The arm with its dimensions.
+    """The arm with its dimensions."""
 
-    Attributes
-    ----------
-    shoulder : tuple of float
-        Of the shoulder in front of the turret's axis, and above the base [m].
-    upper_arm, forearm, crank, link, tail : float
-        Lengths [m], as `four_bar_arm` takes them.
-    """
-
-    shoulder: tuple[float, float]
-    upper_arm: float
-    forearm: float
-    crank: float
-    link: float
-    tail: float
+    of: FourBarArmDimensions
 
     def output(self, q: ArrayLike) -> Array:
         """Return the place (..., 3) of the tool [m]."""
@@ -64,20 +51,20 @@ class FourBarArm(Mechanism):
         """Return the configuration (..., nq) for places (..., 3) of the tool; see `Mechanism.configuration`."""
         x, y, z = np.moveaxis(real_numbers(output, (3,), "output"), -1, 0)
         home_elbow, home_tail, home_knee, home_tool = (complex(p) for p in self._points(self.q))
-        tool = np.hypot(x, y) - self.shoulder[0] + 1j * (z - self.shoulder[1])
-        elbow = circles(0.0, self.upper_arm, tool, self.forearm, side_of(0.0, home_tool, home_elbow))
+        tool = np.hypot(x, y) - self.of.shoulder_offset + 1j * (z - self.of.shoulder_height)
+        elbow = circles(0.0, self.of.upper_arm, tool, self.of.forearm, side_of(0.0, home_tool, home_elbow))
         require_reach(np.isfinite(elbow), "four-bar arm", "the forearm")
-        tail = elbow - self.tail / self.forearm * (tool - elbow)
-        knee = circles(0.0, self.crank, tail, self.link, side_of(0.0, home_tail, home_knee))
+        tail = elbow - self.of.tail / self.of.forearm * (tool - elbow)
+        knee = circles(0.0, self.of.crank, tail, self.of.link, side_of(0.0, home_tail, home_knee))
         require_reach(np.isfinite(knee), "four-bar arm", "the crank")
         return self._joints(np.arctan2(y, x), elbow, tail, knee)
 
     def _points(self, q: Array) -> tuple[Complex, Complex, Complex, Complex]:
         """Return elbow, tail, end of the crank, and tool in the arm's plane, seen from the shoulder."""
         angle = {name: q[..., self.model.joint(name).q_slice.start] for name in ("shoulder", "elbow", "crank")}
-        elbow = self.upper_arm * np.exp(1j * angle["shoulder"])
+        elbow, knee = self.of.upper_arm * np.exp(1j * angle["shoulder"]), self.of.crank * np.exp(1j * angle["crank"])
         along = np.exp(1j * (angle["shoulder"] + angle["elbow"]))
-        return elbow, elbow - self.tail * along, self.crank * np.exp(1j * angle["crank"]), elbow + self.forearm * along
+        return elbow, elbow - self.of.tail * along, knee, elbow + self.of.forearm * along
 
     def _joints(self, turret: Array, elbow: Complex, tail: Complex, knee: Complex) -> Array:
         angles = {
@@ -92,8 +79,8 @@ class FourBarArm(Mechanism):
 
     def _candidates(self, positions: Array) -> Candidates:
         turret, shoulder, crank = positions
-        elbow, knee = self.upper_arm * np.exp(1j * shoulder), self.crank * np.exp(1j * crank)
-        tails = circles(knee, self.link, elbow, self.tail, np.array([1.0, -1.0]))
+        elbow, knee = self.of.upper_arm * np.exp(1j * shoulder), self.of.crank * np.exp(1j * crank)
+        tails = circles(knee, self.of.link, elbow, self.of.tail, np.array([1.0, -1.0]))
         return Candidates(self._joints(turret, elbow, tails[np.isfinite(tails)], knee), 2, "two circles")
 
 
@@ -165,10 +152,8 @@ def four_bar_arm(of: FourBarArmDimensions) -> FourBarArm:
         first_placement=shifted(-of.tail), second_placement=shifted(of.link),
     )  # fmt: skip
     model = builder.build("four_bar_arm")
-    made = FourBarArm(
-        model, ConstraintSet(model, [pin]), model.neutral(), ("turret", "shoulder", "crank"), "tool",
-        (of.shoulder_offset, of.shoulder_height), of.upper_arm, of.forearm, of.crank, of.link, of.tail,
-    )  # fmt: skip
+    names = "turret", "shoulder", "crank"
+    made = FourBarArm(model, ConstraintSet(model, [pin]), model.neutral(), names, "tool", of)
     elbow = np.asarray(of.upper_arm * np.exp(1j * of.angles[0]))
     end = elbow - of.tail * np.exp(1j * of.angles[1])
     # Of the two ends of the crank that of the parallelogram, beside the tail's way from the elbow.
@@ -344,20 +329,9 @@ _TURNS = np.array(thirds())
 @shown
 @dataclass(frozen=True, eq=False)
 class PlanarThreeRrr(Mechanism):
-    """The planar 3-RRR platform with its dimensions.
+    """The planar 3-RRR platform with its dimensions."""
 
-    Attributes
-    ----------
-    base_radius, platform_radius : float
-        Of the circles of motors and of the platform's hinges [m].
-    crank, coupler : float
-        Lengths of a leg's two links [m].
-    """
-
-    base_radius: float
-    platform_radius: float
-    crank: float
-    coupler: float
+    of: ThreeRrrDimensions
 
     def output(self, q: ArrayLike) -> Array:
         """Return place and angle of the platform (x, y, angle), (..., 3) [m, rad]."""
@@ -368,17 +342,15 @@ class PlanarThreeRrr(Mechanism):
         """Return the configuration (..., nq) for outputs (x, y, angle) (..., 3); see `Mechanism.configuration`."""
         x, y, angle = np.moveaxis(real_numbers(output, (3,), "output"), -1, 0)
         ends = self._corners(x + 1j * y, angle)
-        sides = self._sides
-        elbows = np.stack(
-            [circles(self._pivots[k], self.crank, ends[..., k], self.coupler, sides[k]) for k in range(3)], axis=-1
-        )
+        sides, (inner, outer) = self._sides, (self.of.crank, self.of.coupler)
+        elbows = np.stack([circles(self._pivots[k], inner, ends[..., k], outer, sides[k]) for k in range(3)], axis=-1)
         for k, name in enumerate(self.actuated):
             require_reach(np.isfinite(elbows[..., k]), "3-RRR", name)
         return self._joints(elbows, ends, angle)
 
     @property
     def _pivots(self) -> Complex:
-        return np.asarray(self.base_radius * np.exp(2j * np.pi * np.arange(3) / 3.0))
+        return np.asarray(self.of.base_radius * np.exp(2j * np.pi * np.arange(3) / 3.0))
 
     @property
     def _sides(self) -> list[float]:
@@ -387,10 +359,10 @@ class PlanarThreeRrr(Mechanism):
         return [side_of(a, b, c) for a, b, c in zip(self._pivots, ends, elbows, strict=True)]
 
     def _elbows(self, positions: Array) -> Complex:
-        return np.asarray(self._pivots + self.crank * np.exp(1j * positions))
+        return np.asarray(self._pivots + self.of.crank * np.exp(1j * positions))
 
     def _corners(self, place: Complex, angle: Array) -> Complex:
-        corners = self.platform_radius * np.exp(2j * np.pi * np.arange(3) / 3.0)
+        corners = self.of.platform_radius * np.exp(2j * np.pi * np.arange(3) / 3.0)
         return np.asarray(place[..., None] + corners * np.exp(1j * np.asarray(angle))[..., None])
 
     def _joints(self, elbows: Complex, ends: Complex, angle: Array) -> Array:
@@ -416,7 +388,7 @@ class PlanarThreeRrr(Mechanism):
 
         def polynomial(angle: Array) -> Array:
             p, d = first_corner(angle)
-            return np.asarray(np.abs(p) ** 2 - (self.coupler * d) ** 2)
+            return np.asarray(np.abs(p) ** 2 - (self.of.coupler * d) ** 2)
 
         method, angles = "a polynomial of degree 6", real_roots(polynomial, 3)
         if angles is None:
@@ -491,8 +463,7 @@ def planar_3rrr(of: ThreeRrrDimensions) -> PlanarThreeRrr:
     ]  # fmt: skip
     model = builder.build("planar_3_rrr")
     names = "motor_1", "motor_2", "motor_3"
-    sizes = of.base_radius, of.platform_radius, of.crank, of.coupler
-    made = PlanarThreeRrr(model, ConstraintSet(model, loops), model.neutral(), names, "platform", *sizes)
+    made = PlanarThreeRrr(model, ConstraintSet(model, loops), model.neutral(), names, "platform", of)
     turned = np.asarray(float(of.angle))
     ends = made._corners(np.zeros((), complex), turned)
     elbows = np.array([circles(a, of.crank, b, of.coupler, -1.0) for a, b in zip(made._pivots, ends, strict=True)])

@@ -14,7 +14,6 @@ import numpy as np
 from ...arrays import Array, ArrayLike
 from ...errors import DescriptionError
 from ...lie import SpatialInertia, se3
-from ...lie import quaternion as quaternions
 from ...model import joint_types as jt
 from ...model.model import ModelBuilder
 from ...shown import grouped, shown
@@ -89,19 +88,11 @@ class SixLegs(Mechanism, ABC):
         """Return the coordinates of each leg (..., 6, k) for poses (..., 4, 4)."""
 
     def _joints(self, T: Array, legs: Array) -> Array:
-        q = np.empty((*T.shape[:-2], self.model.nq))
-        for joint in self.model.joints:
-            part = q[..., joint.q_slice]
-            if joint.name == "platform":
-                part[..., :4], part[..., 4:] = quaternions.from_matrix(T[..., :3, :3]), T[..., :3, 3]
-            else:  # "WORD_LEG", or "WORD_LEG_HINGE"
-                words = joint.name.split("_")
-                part[..., 0] = legs[..., int(words[1]) - 1, self._place(joint.name)]
-        return q
+        return self._with_platform(T, lambda words: legs[..., int(words[1]) - 1, self._place(words)])
 
     @abstractmethod
-    def _place(self, name: str) -> int:
-        """Return which of a leg's coordinates a joint has."""
+    def _place(self, words: list[str]) -> int:
+        """Return which of a leg's coordinates the joint "WORD_LEG", or "WORD_LEG_HINGE", has."""
 
 
 @shown
@@ -181,8 +172,8 @@ class GoughStewart(PointLegs):
         second = np.arctan2(seen[..., 0], np.hypot(seen[..., 1], seen[..., 2]))
         return np.stack([first, second, np.linalg.norm(seen, axis=-1)], axis=-1)
 
-    def _place(self, name: str) -> int:
-        return 2 if name.startswith("leg") else int(name[-1]) - 1
+    def _place(self, words: list[str]) -> int:
+        return 2 if words[0] == "leg" else int(words[2]) - 1
 
     def _candidates(self, positions: Array) -> Candidates:
         lengths = np.where(positions > 0.0, positions, np.nan)
@@ -286,8 +277,8 @@ class OffsetLegs(SixLegs):
             lengths = lengths - self.geometry.screw_leads * turns / (2.0 * np.pi)
         return np.stack([np.arctan2(-y, z), np.arctan2(x, above), lengths, around, turns], axis=-1)
 
-    def _place(self, name: str) -> int:
-        return {"leg": 2, "pivot": 3, "turn": 4}.get(name.split("_")[0], int(name[-1]) - 1)
+    def _place(self, words: list[str]) -> int:
+        return {"leg": 2, "pivot": 3, "turn": 4}.get(words[0], int(words[-1]) - 1)
 
     def _candidates(self, positions: Array) -> Candidates:
         require_reach(positions > 0.0, self.model.name, "a leg that is not longer than zero")
@@ -437,8 +428,8 @@ class RotaryLegs(PointLegs):
         x, y = c * x + s * y - self.geometry.horns, c * y - s * x
         return np.stack([cranks, np.arctan2(y, x), np.arctan2(-z, np.hypot(x, y))], axis=-1)
 
-    def _place(self, name: str) -> int:
-        return 0 if name.startswith("crank") else int(name[-1])
+    def _place(self, words: list[str]) -> int:
+        return 0 if words[0] == "crank" else int(words[2])
 
     def _candidates(self, positions: Array) -> Candidates:
         poses, found = six_legs(self.knees(positions), self.geometry.platform_points, self.geometry.rods)

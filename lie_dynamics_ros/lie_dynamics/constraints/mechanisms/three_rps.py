@@ -8,7 +8,6 @@ import numpy as np
 
 from ...arrays import Array, ArrayLike, Complex
 from ...errors import InputError
-from ...lie import quaternion as quaternions
 from ...lie import se3
 from ...model import joint_types as jt
 from ...model.model import ModelBuilder
@@ -99,14 +98,7 @@ class ThreeRps(Mechanism):
         return self._joints(T, np.arctan2(seen[..., 0], seen[..., 2]), np.hypot(seen[..., 0], seen[..., 2]))
 
     def _joints(self, T: Array, angles: Array, lengths: Array) -> Array:
-        q = np.empty((*T.shape[:-2], self.model.nq))
-        for joint in self.model.joints:
-            part, word, leg = q[..., joint.q_slice], joint.name[:-2], joint.name[-1]
-            if joint.name == "platform":
-                part[..., :4], part[..., 4:] = quaternions.from_matrix(T[..., :3, :3]), T[..., :3, 3]
-            else:
-                part[..., 0] = (lengths if word == "leg" else angles)[..., int(leg) - 1]
-        return q
+        return self._with_platform(T, lambda words: (lengths if words[0] == "leg" else angles)[..., int(words[1]) - 1])
 
     def _ends(self, lengths: Array, angles: Array) -> Array:
         """Return the ball joints (..., 3, 3) of legs of some lengths and angles (..., 3)."""

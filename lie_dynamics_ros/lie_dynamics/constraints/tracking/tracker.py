@@ -130,26 +130,13 @@ _CLOSED = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class _Hold:
-    """Undetermined freedoms as they are held, from one closed configuration on.
+    """Undetermined freedoms as they are held, from one closed configuration on."""
 
-    Attributes
-    ----------
-    at : ndarray, shape (nq,)
-        The configuration.
-    setup : Setup
-    freedoms : int
-        How many there are without those that are idle.
-    tables : tuple of ndarray
-        What the kernel reads.
-    sizes : tuple of int
-        What its workspace is for.
-    """
-
-    at: Array
+    at: Array  # the configuration (nq,)
     setup: Setup
-    freedoms: int
-    tables: tuple[AnyArray, ...]
-    sizes: tuple[int, ...]
+    freedoms: int  # how many there are without those that are idle
+    tables: tuple[AnyArray, ...]  # what the kernel reads
+    sizes: tuple[int, ...]  # what its workspace is for
 
     def space(self) -> Array:
         """Return a new workspace."""
