@@ -23,42 +23,20 @@ HOLD, EFFORT, ACCELERATION, POSITION = range(4)
 
 
 class HybridCommand(NamedTuple):
-    """The input that a command has for joints; arrays of shape (n,) in model order.
+    """The input that a command has for joints; arrays of shape (n,) in model order."""
 
-    Attributes
-    ----------
-    named : ndarray of bool
-        Joints that it names.
-    prescribed : ndarray of bool
-        Of these, those whose acceleration it prescribes.
-    input : ndarray
-        That acceleration, and the effort of the others [rad/s^2, m/s^2 or N m, N]; zero for joints not named.
-    """
-
-    named: Mask
-    prescribed: Mask
-    input: Array
+    named: Mask  # joints that it names
+    prescribed: Mask  # of these, those whose acceleration it prescribes
+    input: Array  # that acceleration, and the effort of the others [rad/s^2, m/s^2 or N m, N]; else zero
 
 
 class JointCommand(NamedTuple):
-    """Commands of a simulated robot; arrays of shape (n,) in model order.
+    """Commands of a simulated robot; arrays of shape (n,) in model order."""
 
-    Attributes
-    ----------
-    named : ndarray of bool
-        Joints that it names.
-    told : ndarray of int
-        What each of them is given: EFFORT, ACCELERATION or POSITION.
-    value : ndarray
-        The effort, acceleration or position [N m, N, rad/s^2, m/s^2, rad, m].
-    rate : ndarray
-        The velocity that goes with a position [rad/s, m/s].
-    """
-
-    named: Mask
-    told: NDArray[np.int_]
-    value: Array
-    rate: Array
+    named: Mask  # joints that it names
+    told: NDArray[np.int_]  # what each is given: EFFORT, ACCELERATION or POSITION
+    value: Array  # that [N m, N, rad/s^2, m/s^2, rad, m]
+    rate: Array  # the velocity that goes with a position [rad/s, m/s]
 
 
 @dataclass(frozen=True)

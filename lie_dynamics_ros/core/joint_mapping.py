@@ -17,28 +17,14 @@ MOST_KEPT = 1000
 
 @dataclass(frozen=True)
 class JointMatch:
-    """Match of the names of one message with the wanted joints.
+    """Match of the names of one message with the wanted joints."""
 
-    Attributes
-    ----------
-    indices : ndarray, shape (n,)
-        Place of each wanted joint in the message; -1 where it is missing. Of several places, the last.
-    size : int
-        Number of names in the message.
-    identity : bool
-        The message names exactly the wanted joints in the wanted order.
-    missing, duplicated : tuple of str
-        Wanted joints that the message does not name, and those it names more than once.
-    unknown : tuple of str
-        Names in the message that are not wanted; ignored.
-    """
-
-    indices: NDArray[np.intp]
-    size: int
-    identity: bool
-    missing: tuple[str, ...]
-    duplicated: tuple[str, ...]
-    unknown: tuple[str, ...]
+    indices: NDArray[np.intp]  # place of each wanted joint, the last of several; -1 where it is missing
+    size: int  # number of names in the message
+    identity: bool  # the message names exactly the wanted joints in the wanted order
+    missing: tuple[str, ...]  # wanted joints that the message does not name
+    duplicated: tuple[str, ...]  # wanted joints that it names more than once
+    unknown: tuple[str, ...]  # names in it that are not wanted; ignored
 
     @property
     def complete(self) -> bool:

@@ -92,36 +92,18 @@ MOST_GUESSES = 50
 
 @dataclass(frozen=True, eq=False)
 class TrackedMechanism:
-    """A closed mechanism and how it is tracked; names of joints as in messages.
-
-    Attributes
-    ----------
-    constraints : ConstraintSet
-    measured, motors : tuple of str
-        Joints measured in states, and those with motors.
-    start : ndarray, shape (nq,)
-        Closed configuration that tracking starts from.
-    start_known : bool
-        Whether somebody gave it.
-    max_speed : mapping, or None
-        Largest rates of all joints, where they are known.
-    noise, error : tuple of float
-        Of the measured joints, one for all or one for each [rad, m].
-    max_steps : int
-    idle : tuple of str
-        Joints that the measured ones need not determine.
-    """
+    """A closed mechanism and how it is tracked; names of joints as in messages."""
 
     constraints: ConstraintSet
-    measured: tuple[str, ...]
-    motors: tuple[str, ...]
-    start: Array
-    start_known: bool
-    max_speed: Mapping[str, Any] | None
-    noise: tuple[float, ...]
-    error: tuple[float, ...]
+    measured: tuple[str, ...]  # joints measured in states
+    motors: tuple[str, ...]  # joints with motors
+    start: Array  # closed configuration that tracking starts from, shape (nq,)
+    start_known: bool  # whether somebody gave it
+    max_speed: Mapping[str, Any] | None  # largest rates of all joints, where they are known
+    noise: tuple[float, ...]  # of the measured joints, one for all or one for each [rad, m]
+    error: tuple[float, ...]  # the same
     max_steps: int
-    idle: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()  # joints that the measured ones need not determine
 
     @staticmethod
     def from_values(

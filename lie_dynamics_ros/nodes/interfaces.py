@@ -29,173 +29,81 @@ class Interface:
     calls: tuple[str, ...] = ()
 
 
-COMMON = Interface(
-    publishes=("/rosout", "/parameter_events", "/diagnostics", "~/transition_event"),
-    subscribes=("/clock",),
-    serves=(
-        "~/describe_parameters",
-        "~/get_parameter_types",
-        "~/get_parameters",
-        "~/list_parameters",
-        "~/set_parameters",
-        "~/set_parameters_atomically",
-        "~/get_type_description",
-        "~/change_state",
-        "~/get_state",
-        "~/get_available_states",
-        "~/get_available_transitions",
-        "~/get_transition_graph",
-    ),
+def _of(publishes: str = "", subscribes: str = "", serves: str = "", acts: str = "") -> Interface:
+    """Return interfaces whose names stand in texts."""
+    return Interface(*(tuple(names.split()) for names in (publishes, subscribes, serves, acts)))
+
+
+COMMON = _of(
+    "/rosout /parameter_events /diagnostics ~/transition_event",
+    "/clock",
+    "~/describe_parameters ~/get_parameter_types ~/get_parameters ~/list_parameters ~/set_parameters "
+    "~/set_parameters_atomically ~/get_type_description ~/change_state ~/get_state ~/get_available_states "
+    "~/get_available_transitions ~/get_transition_graph",
 )
 """Interfaces of every node: logging, parameters, lifecycle, simulated time, diagnostics."""
 
-BASE = ("imu", "odometry", "~/desired_base_acceleration", "~/carrying_accelerations")
-"""Topics with the orientation and motion of a robot's base."""
+ROBOT_HEARS = "joint_states robot_description ~/external_wrench ~/gripped imu"
+"""Topics of nodes that answer the states of a robot."""
+TREE_HEARS = f"{ROBOT_HEARS} odometry ~/desired_base_acceleration ~/carrying_accelerations"
+"""The same, with those of a base that moves."""
 
 INTERFACES = {
-    "inverse_dynamics": Interface(
-        ("~/joint_efforts", "~/commands", "~/gravity_efforts", "~/dynamics_state", "~/base_wrench"),
-        (
-            "joint_states",
-            "robot_description",
-            "~/joint_trajectory_point",
-            "~/joint_trajectory",
-            "~/external_wrench",
-            "~/gripped",
-            *BASE,
-        ),
-        (
-            "~/set_payload",
-            "~/compute_inverse_dynamics",
-            "~/compute_mass_matrix",
-            "~/compute_bias_force",
-            "~/compute_dynamics_derivatives",
-        ),
+    "inverse_dynamics": _of(
+        "~/joint_efforts ~/commands ~/gravity_efforts ~/dynamics_state ~/base_wrench",
+        f"{TREE_HEARS} ~/joint_trajectory_point ~/joint_trajectory",
+        "~/set_payload ~/compute_inverse_dynamics ~/compute_mass_matrix ~/compute_bias_force "
+        "~/compute_dynamics_derivatives",
     ),
-    "hybrid_dynamics": Interface(
-        ("~/joint_accelerations", "~/joint_efforts", "~/dynamics_state", "~/base_wrench", "~/base_acceleration"),
-        (
-            "joint_states",
-            "robot_description",
-            "~/command",
-            "~/joint_trajectory",
-            "~/external_wrench",
-            "~/gripped",
-            *BASE,
-        ),
-        (
-            "~/set_payload",
-            "~/compute_hybrid_dynamics",
-            "~/compute_forward_dynamics",
-            "~/compute_dynamics_derivatives",
-        ),
+    "hybrid_dynamics": _of(
+        "~/joint_accelerations ~/joint_efforts ~/dynamics_state ~/base_wrench ~/base_acceleration",
+        f"{TREE_HEARS} ~/command ~/joint_trajectory",
+        "~/set_payload ~/compute_hybrid_dynamics ~/compute_forward_dynamics ~/compute_dynamics_derivatives",
     ),
-    "computed_torque": Interface(
-        (
-            "~/commands",
-            "~/joint_efforts",
-            "~/tracking_error",
-            "~/setpoint",
-            "~/estimated_inertia",
-            "~/phase",
-            "~/control_state",
-            "~/controller_state",
-            "~/trajectory_status",
-            "~/desired_pose",
-            "~/tool_pose",
-        ),
-        (
-            "joint_states",
-            "robot_description",
-            "~/joint_trajectory",
-            "~/external_wrench",
-            "~/gripped",
-            *BASE,
-            "~/speed_scaling",
-            "~/speed_scaling_input",
-            "~/contact",
-            "~/target_pose",
-            "~/target_twist",
-        ),
-        ("~/hold", "~/set_payload", "~/check_trajectory", "~/plan_motion", "~/query_state"),
-        ("~/follow_joint_trajectory",),
+    "computed_torque": _of(
+        "~/commands ~/joint_efforts ~/tracking_error ~/setpoint ~/estimated_inertia ~/phase ~/control_state "
+        "~/controller_state ~/trajectory_status ~/desired_pose ~/tool_pose",
+        f"{TREE_HEARS} ~/joint_trajectory ~/speed_scaling ~/speed_scaling_input ~/contact ~/target_pose ~/target_twist",
+        "~/hold ~/set_payload ~/check_trajectory ~/plan_motion ~/query_state",
+        "~/follow_joint_trajectory",
     ),
-    "closed_loop": Interface(
-        (
-            "~/joint_states",
-            "~/joint_accelerations",
-            "~/joint_efforts",
-            "~/commands",
-            "~/external_wrench_estimate",
-            "~/pose",
-            "~/pose_stamped",
-            "~/twist",
-            "~/status",
-            "/tf",
-        ),
-        (
-            "joint_states",
-            "robot_description",
-            "~/command",
-            "~/joint_trajectory",
-            "~/external_wrench",
-            "~/gripped",
-            "imu",
-        ),
-        ("~/reset", "~/set_payload", "~/travel_left"),
+    "closed_loop": _of(
+        "~/joint_states ~/joint_accelerations ~/joint_efforts ~/commands ~/external_wrench_estimate ~/pose "
+        "~/pose_stamped ~/twist ~/status /tf",
+        f"{ROBOT_HEARS} ~/command ~/joint_trajectory",
+        "~/reset ~/set_payload ~/travel_left",
     ),
-    "contact": Interface(
-        ("~/external_efforts", "~/contact_wrench", "~/touching", "~/contact_state", "~/payload"),
-        ("joint_states", "robot_description", "~/external_wrench", "~/gripped", *BASE),
-        ("~/measure_noise", "~/record_unloaded", "~/record_loaded", "~/identify_payload", "~/set_payload"),
+    "contact": _of(
+        "~/external_efforts ~/contact_wrench ~/touching ~/contact_state ~/payload",
+        TREE_HEARS,
+        "~/measure_noise ~/record_unloaded ~/record_loaded ~/identify_payload ~/set_payload",
     ),
-    "tool_wrench": Interface(
-        ("~/contact_wrench",),
-        ("joint_states", "robot_description", "~/wrench", "~/external_wrench", "~/gripped", *BASE),
-        ("~/calibrate", "~/forget_poses", "~/zero", "~/set_payload"),
+    "tool_wrench": _of(
+        "~/contact_wrench", f"{TREE_HEARS} ~/wrench", "~/calibrate ~/forget_poses ~/zero ~/set_payload"
     ),
-    "viewer": Interface(
-        (),
-        (
-            "joint_states",
-            "robot_description",
-            "computed_torque/joint_efforts",
-            "closed_loop/joint_efforts",
-            "closed_loop/joint_states",
-            "inverse_dynamics/joint_efforts",
-            "contact/contact_wrench",
-            "tool_wrench/contact_wrench",
-            "contact/touching",
-            "stewart_pose/pose",
-            "stewart_pose/status",
-            "/diagnostics",
-        ),
+    "viewer": _of(
+        "",
+        "joint_states robot_description computed_torque/joint_efforts closed_loop/joint_efforts "
+        "closed_loop/joint_states inverse_dynamics/joint_efforts contact/contact_wrench tool_wrench/contact_wrench "
+        "contact/touching stewart_pose/pose stewart_pose/status /diagnostics",
     ),
-    "stewart_pose": Interface(
-        ("~/pose", "~/pose_stamped", "~/twist", "~/status", "~/markers", "/tf"),
-        ("joint_states", "imu", "leg_temperature"),
-        (
-            "~/reset",
-            "~/forward_kinematics",
-            "~/inverse_kinematics",
-            "~/assembly_modes",
-            "~/travel_left",
-        ),
+    "stewart_pose": _of(
+        "~/pose ~/pose_stamped ~/twist ~/status ~/markers /tf",
+        "joint_states imu leg_temperature",
+        "~/reset ~/forward_kinematics ~/inverse_kinematics ~/assembly_modes ~/travel_left",
     ),
-    "stewart_command": Interface(
-        ("~/leg_commands", "~/commands", "~/desired_pose", "~/phase"),
-        ("joint_states", "imu", "~/target_pose", "~/target_twist", "~/path", "~/trajectory", "~/vehicle"),
-        ("~/hold", "~/level", "~/ride", "~/check_path", "~/travel_left"),
+    "stewart_command": _of(
+        "~/leg_commands ~/commands ~/desired_pose ~/phase",
+        "joint_states imu ~/target_pose ~/target_twist ~/path ~/trajectory ~/vehicle",
+        "~/hold ~/level ~/ride ~/check_path ~/travel_left",
     ),
-    "simulated_robot": Interface(
-        ("joint_states", "robot_description", "~/joint_trajectory_point", "/clock"),
-        ("~/commands", "~/joint_efforts", "~/joint_trajectory"),
-        ("~/reset",),
+    "simulated_robot": _of(
+        "joint_states robot_description ~/joint_trajectory_point /clock",
+        "~/commands ~/joint_efforts ~/joint_trajectory",
+        "~/reset",
     ),
-    "simulated_stewart": Interface(
-        ("joint_states", "imu", "~/true_pose", "~/true_twist"),
-        ("~/desired_pose", "~/leg_commands"),
-        ("~/reset",),
+    "simulated_stewart": _of(
+        "joint_states imu ~/true_pose ~/true_twist", "~/desired_pose ~/leg_commands", "~/reset"
     ),
 }
 """Interfaces by node; some topics only with a parameter, or where their message package is installed."""
@@ -204,9 +112,7 @@ INTERFACES = {
 # Policies of SROS 2.
 
 VERSION = "0.2.0"
-DRIVER = Interface(
-    publishes=("joint_states", "robot_description"), subscribes=("/computed_torque/commands",), serves=()
-)
+DRIVER = _of("joint_states robot_description", "/computed_torque/commands")
 PLANNER = Interface(
     publishes=("/computed_torque/joint_trajectory", "/computed_torque/speed_scaling"),
     subscribes=("joint_states", "/computed_torque/phase", "/computed_torque/trajectory_status"),

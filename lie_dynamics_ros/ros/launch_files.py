@@ -66,32 +66,15 @@ OF_ALL_NODES = ("autostart", "use_sim_time")
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of launch files.
+    """An argument of launch files."""
 
-    Attributes
-    ----------
-    description : str
-        Text in ``ros2 launch --show-args``.
-    kind : {"text", "boolean", "number", "name", "file", "arms", "robots"}
-        What a value must be: a name is that of a topic or namespace; arms are words ``namespace=base_link``, robots are
-        namespaces.
-    choices : tuple of str
-        Allowed values, where not all are.
-    low, high : float
-        Range of a number.
-    default : str
-        Value where none is given; an empty one leaves things as they are.
-    empty : str
-        Text in ``--show-args`` for an empty value.
-    """
-
-    description: str
-    kind: str = "text"
-    choices: tuple[str, ...] = ()
-    low: float = 0.0
-    high: float = 0.0
-    default: str = ""
-    empty: str = "as in the parameter file"
+    description: str  # in ``ros2 launch --show-args``
+    kind: str = "text"  # also "boolean", "number", "file", "name" of a topic or namespace, `LISTS`
+    choices: tuple[str, ...] = ()  # allowed values, where not all are
+    low: float = 0.0  # of a number
+    high: float = 0.0  # of a number
+    default: str = ""  # an empty one leaves things as they are
+    empty: str = "as in the parameter file"  # text for an empty value
 
     def read(self, name: str, text: str) -> Any:
         """Return the value of a text that is not empty; raises ValueError, which names argument, value and rule."""
@@ -221,29 +204,16 @@ LAUNCHED_NODES = {
 class Part:
     """A node of a launch file.
 
-    Attributes
-    ----------
-    node : str
-        One of `LAUNCHED_NODES`.
-    takes : tuple of str
-        Arguments of the launch file that concern it, besides namespace, config, autostart and use_sim_time.
-    fixed : mapping
-        Arguments of the node that the launch file sets.
-    when : str
-        Boolean argument of the launch file that selects whether it is started; empty: always.
-    each : str
-        Argument of the launch file that lists arms or robots (`LISTS`), for each of which it is started, in a namespace
-        below that of the file. States and description of arms are those of the whole robot. Empty: once.
-    shared : bool
-        Whether it is started once for all of these arms, unless a ``joint_prefix`` makes each of them a robot.
+    One for ``each`` arm or robot is in a namespace below that of the file; states and description of arms are those of
+    the whole robot.
     """
 
-    node: str
-    takes: tuple[str, ...] = ()
-    fixed: Mapping[str, str] = field(default_factory=dict)
-    when: str = ""
-    each: str = ""
-    shared: bool = False
+    node: str  # one of `LAUNCHED_NODES`
+    takes: tuple[str, ...] = ()  # arguments of the launch file that concern it, besides those of all
+    fixed: Mapping[str, str] = field(default_factory=dict)  # arguments that the file sets
+    when: str = ""  # argument that selects whether it is started; empty: always
+    each: str = ""  # argument that lists arms or robots (`LISTS`), for each of which it is started; empty: once
+    shared: bool = False  # once for all of these arms, unless a ``joint_prefix`` makes each of them a robot
 
 
 def whole(node: str) -> Part:

@@ -62,36 +62,16 @@ class ClosedLoopOptions(RobotOptions):
 
 @dataclass(eq=False, slots=True)
 class LoopAnswer:
-    """The answer to one state.
+    """The answer to one state."""
 
-    Attributes
-    ----------
-    state : RobotState
-        Of the measured joints.
-    tracked : TrackedState
-        What became of it.
-    refusal : MessageError or None
-        Why nothing is to be published; None where it is.
-    rates : ndarray, shape (nv,)
-        Of all coordinates [rad/s, m/s].
-    acceleration : ndarray, shape (nv,), or None
-        Of all coordinates, as commands and efforts make it [rad/s^2, m/s^2].
-    effort : ndarray, or None
-        Of the motors [N m or N]; None, as the acceleration, where there is a problem.
-    problem : MessageError or None
-        Why there are no efforts, or no wrench.
-    wrench : ndarray, shape (6,), or None
-        From the measured efforts, at the platform and in its axes [N m, N].
-    """
-
-    state: RobotState
-    tracked: TrackedState
-    refusal: MessageError | None
-    rates: Array
-    acceleration: Array | None = None
-    effort: Array | None = None
-    problem: MessageError | None = None
-    wrench: Array | None = None
+    state: RobotState  # of the measured joints
+    tracked: TrackedState  # what became of it
+    refusal: MessageError | None  # why nothing is to be published; None where it is
+    rates: Array  # of all coordinates, shape (nv,) [rad/s, m/s]
+    acceleration: Array | None = None  # of all coordinates, as commands and efforts make it, (nv,)
+    effort: Array | None = None  # of the motors [N m or N]; None, as the acceleration, where there is a problem
+    problem: MessageError | None = None  # why there are no efforts, or no wrench
+    wrench: Array | None = None  # from measured efforts, at the platform in its axes, shape (6,) [N m, N]
 
 
 class WrenchEstimate:

@@ -44,28 +44,14 @@ class HybridDynamicsOptions(RobotOptions):
 
 @dataclass(eq=False, slots=True)
 class HybridAnswer:
-    """The answer to one state; arrays of shape (n,) in model order.
-
-    Attributes
-    ----------
-    state : RobotState
-    prescribed : ndarray of bool
-        Joints whose acceleration was prescribed.
-    input : ndarray
-        That acceleration, and the effort of the others.
-    acceleration, effort : ndarray
-        The answer [rad/s^2 or m/s^2, N m or N]; where efforts are limited, the accelerations are those that the
-        limited efforts cause.
-    base_acceleration : ndarray, shape (6,), or None
-        Rate of the twist of a root link that floats, angular first [rad/s^2, m/s^2].
-    """
+    """The answer to one state; arrays of shape (n,) in model order [rad/s^2 or m/s^2, N m or N]."""
 
     state: RobotState
-    prescribed: NDArray[np.bool_]
-    input: Array
-    acceleration: Array
+    prescribed: NDArray[np.bool_]  # joints whose acceleration was prescribed
+    input: Array  # that acceleration, and the effort of the others
+    acceleration: Array  # as the efforts cause it, limited ones too
     effort: Array
-    base_acceleration: Array | None = None
+    base_acceleration: Array | None = None  # rate of the twist of a root link that floats, (6,), angular first
 
 
 class HybridDynamicsCore(RobotCore):

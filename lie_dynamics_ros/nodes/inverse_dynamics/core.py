@@ -37,26 +37,13 @@ class InverseDynamicsOptions(EffortParameters, RobotOptions):
 
 @dataclass(eq=False, slots=True)
 class EffortAnswer:
-    """The answer to one state; arrays of shape (n,) in model order.
-
-    Attributes
-    ----------
-    state : RobotState
-    acceleration : ndarray
-        The acceleration whose efforts these are [rad/s^2 or m/s^2].
-    effort : ndarray
-        What is published [N m or N].
-    gravity : ndarray, or None
-        The efforts against gravity alone, where they were needed on the way.
-    friction : ndarray, or None
-        The efforts against friction of the drives.
-    """
+    """The answer to one state; arrays of shape (n,) in model order [N m or N]."""
 
     state: RobotState
-    acceleration: Array
-    effort: Array
-    gravity: Array | None
-    friction: Array | None = None
+    acceleration: Array  # whose efforts these are [rad/s^2 or m/s^2]
+    effort: Array  # what is published
+    gravity: Array | None  # efforts against gravity alone, where they were needed on the way
+    friction: Array | None = None  # efforts against friction of the drives
 
 
 class InverseDynamicsCore(RobotCore):

@@ -214,23 +214,12 @@ SMALLEST = HEAD + 8 + 3 * 4
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryFields:
-    """Content of a trajectory message.
+    """Content of a trajectory message."""
 
-    Attributes
-    ----------
-    start : int
-        Its time stamp [ns].
-    names : list of str
-    times : ndarray of int, shape (k,)
-        Of the points, from the start [ns].
-    fields : dict
-        By `FIELDS`, each (k, size), or None where no point carries it.
-    """
-
-    start: int
+    start: int  # its time stamp [ns]
     names: list[str]
-    times: NDArray[np.int64]
-    fields: dict[str, Array | None]
+    times: NDArray[np.int64]  # of the points, from the start, shape (k,) [ns]
+    fields: dict[str, Array | None]  # by `FIELDS`, each (k, size), or None where no point carries it
 
 
 def fields_of(message: JointTrajectory) -> TrajectoryFields:
