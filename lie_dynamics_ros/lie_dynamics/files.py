@@ -18,13 +18,8 @@ def read_file(path: str | os.PathLike[str], max_size: int) -> bytes:
     """Return what a regular file holds.
 
     Devices, FIFOs, sockets and folders are refused before they are opened and, in case of a switch, after. Links are
-    followed: installed packages consist of them.
-
-    Raises
-    ------
-    OSError
-        If there is no such regular file, it cannot be read, or it holds more than `max_size` bytes; `strerror` says
-        which, without quoting what the file holds.
+    followed: installed packages consist of them. Raises OSError if there is no such regular file, it cannot be read, or
+    it holds more than `max_size` bytes; `strerror` says which, without quoting what the file holds.
     """
     try:
         _refuse_special(os.stat(path))
@@ -56,12 +51,8 @@ def write_file(path: str | os.PathLike[str], text: str | bytes) -> None:
     """Write a regular file at once: whoever opens it sees what was there before, or all of the new.
 
     Folders that are missing are made. A link is replaced and not followed, so that nothing outside the folder changes;
-    devices, FIFOs, sockets and folders are left as they are.
-
-    Raises
-    ------
-    OSError
-        If something that is no regular file stands there, or the folder cannot be written; nothing is changed then.
+    devices, FIFOs, sockets and folders are left as they are. Raises OSError if something that is no regular file stands
+    there, or the folder cannot be written; nothing is changed then.
     """
     folder, name = os.path.split(os.path.abspath(path))
     try:

@@ -82,14 +82,8 @@ def _unquoted(text: str, error: Exception) -> str:
 class ElementReader(ABC):
     """Builds elements from the events of expat; a base of the readers of formats.
 
-    Parameters
-    ----------
-    origin : str
-        What messages call the text.
-    kind : str
-        Name of the format, such as "URDF".
-    namespaces : bool
-        Whether names with a prefix are "{uri}name"; otherwise they are left as they are.
+    Messages call the text `origin` and its format `kind`, such as "URDF". With `namespaces`, names with a prefix are
+    "{uri}name"; otherwise they are left as they are.
     """
 
     with_text = False
@@ -115,11 +109,8 @@ class ElementReader(ABC):
     def read(self, source: str | bytes) -> None:
         """Read XML text or bytes; what the formats' own libraries read besides is read as well, see `lenient`.
 
-        Raises
-        ------
-        DescriptionError
-            For malformed XML, with line and column; document types; nesting beyond `MAX_DEPTH`; xacro that was not
-            expanded.
+        Raises DescriptionError for malformed XML, with line and column; document types; nesting beyond `MAX_DEPTH`;
+        xacro that was not expanded.
         """
         before = dict(self.__dict__)
         try:

@@ -50,21 +50,10 @@ def is_yaml_text(source: str) -> bool:
 
 
 def load_yaml(source: str | PathLike[str], make_error: MakeError, max_size: int = MAX_SIZE) -> tuple[Any, str]:
-    """Return what YAML text, or the YAML file with that path, holds, and what messages call it.
+    """Return what YAML text (see `is_yaml_text`), or the YAML file with that path, holds, and what messages call it.
 
-    Parameters
-    ----------
-    source : str or path-like
-        See `is_yaml_text` for what counts as text.
-    make_error : callable
-        Makes the error to raise of a message that names the file and the place.
-    max_size : int
-        Largest text or file that is read [bytes].
-
-    Raises
-    ------
-    LieDynamicsError
-        As `make_error` makes it, for all that cannot be read, is no YAML, or is YAML outside this subset.
+    At most `max_size` bytes are read. Raises the LieDynamicsError that `make_error` makes of a message, for all that
+    cannot be read, is no YAML, or is YAML outside this subset.
     """
     text, where = _text_of(source, make_error, max_size)
     return _Composer(text, where, make_error).content(), where
@@ -172,19 +161,9 @@ _KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "a boolean", t
 
 
 def read_section(source: str | PathLike[str], keys: tuple[str, ...], make_error: MakeError) -> Section:
-    """Return the mapping that YAML text, or the YAML file with that path, holds.
+    """Return the mapping that YAML text, or the YAML file with that path, holds, of which `keys` are known at the top.
 
-    Parameters
-    ----------
-    source, make_error
-        See `load_yaml`.
-    keys : tuple of str
-        Keys that are known at the top.
-
-    Raises
-    ------
-    LieDynamicsError
-        As `load_yaml`; besides for anything but a mapping, and for other keys.
+    Raises as `load_yaml`; besides for anything but a mapping, and for other keys.
     """
     content, where = load_yaml(source, make_error)
     if not isinstance(content, dict):
@@ -258,18 +237,9 @@ class Section(Keys):
     def numbers(
         self, key: str, shape: tuple[int, ...] | None, default: ArrayLike | None = None, infinite: bool = False
     ) -> Array:
-        """Return numbers in lists of lists as an array.
+        """Return numbers in lists of lists as an array of a shape, of any for None.
 
-        Parameters
-        ----------
-        key : str
-            The key.
-        shape : tuple of int or None
-            Of the array; None for any.
-        default : array-like, optional
-            Where the key is not there; None: it must be there.
-        infinite : bool
-            .inf and -.inf are numbers too.
+        Without a default the key must be there. Where `infinite`, .inf and -.inf are numbers too.
         """
         if key not in self.values and default is not None:
             return np.asarray(default, dtype=np.float64)

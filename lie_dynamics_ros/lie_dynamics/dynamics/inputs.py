@@ -40,28 +40,18 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True, eq=False)
 class Algorithm:
-    """Declaration of a public function, from which all inputs are handled: its kernels and its results.
+    """Declaration of a public function, from which all inputs are handled: its kernels and its results."""
 
-    Attributes
-    ----------
-    batch : callable
-        Kernel made by `kernels.common.states.make_batch`.
-    results : str
-        Axes of each of the one or two results for one state, with blanks between axes and a comma between results: a
-        number, "n" for the coordinates of all joints, "b" for bodies, and what `_sizes` has besides. Axes "n" are
-        reduced to the independent coordinates where mimic joints are coupled.
-    single : callable, optional
-        Kernel for one state of any size, same inputs, which serves a state alone.
-    diagnose : callable, optional
-        Kernel for one state, same inputs, whose status says why a result is not finite.
-    extension : callable
-        ``extension(joints, q, qd)`` appends to q what the kernel needs of user-defined joints.
-    """
-
-    batch: Callable[..., int]
+    batch: Callable[..., int]  # kernel made by `kernels.common.states.make_batch`
+    # axes of each of the one or two results for one state, with blanks between axes and a comma between results: a
+    # number, "n" for the coordinates of all joints, "b" for bodies, and what `_sizes` has besides. Axes "n" are reduced
+    # to the independent coordinates where mimic joints are coupled
     results: str
+    # kernel for one state of any size, same inputs, which serves a state alone
     single: Callable[..., int] | None = None
+    # kernel for one state, same inputs, whose status says why a result is not finite
     diagnose: Callable[..., int] | None = None
+    # ``extension(joints, q, qd)`` appends to q what the kernel needs of user-defined joints
     extension: Callable[..., Array] = extend
 
     def evaluate(
@@ -157,10 +147,7 @@ class Algorithm:
     ) -> list[Array] | None:
         """Run a kernel over a batch of plain arrays, or over a state alone where there is a kernel for one of any size.
 
-        Returns
-        -------
-        list of ndarray, or None
-            The results; None where the inputs are not plain, or where something is wrong with them.
+        None where the inputs are not plain, or where something is wrong with them.
         """
         if model.coupling is not None or model.custom_joints:
             return None
@@ -213,20 +200,10 @@ def quick_path(
 ) -> Callable[[Function], Function]:
     """Let a function of a model hand its arguments to a kernel first, as they are; what that refuses takes its own way.
 
-    Parameters
-    ----------
-    kernel : callable
-        Quick kernel that makes its results.
-    arguments : str
-        Names of the function's arguments that it takes, in its order. An `f_ext` that is left out is none.
-    unloaded : callable, optional
-        Kernel without `f_ext`, for where it is left out.
-
-    Returns
-    -------
-    callable
-        Decorator. The function gets what no kernel takes: lists, batches, bad values, models that are not plain. What
-        stands before it is written for its arguments, since a kernel takes no longer than passing them on.
+    The quick kernel makes its results, from those of the function's `arguments` that are named, in its order; an
+    `f_ext` that is left out is none, or makes `unloaded` serve, which takes none. So the decorated function gets what
+    no kernel takes: lists, batches, bad values, models that are not plain. What stands before it is written for its
+    arguments, since a kernel takes no longer than passing them on.
     """
     names = arguments.split()
     absent = {} if unloaded else {"f_ext": "NO_WRENCH if f_ext is None else f_ext"}

@@ -60,13 +60,7 @@ def references(model: Model, bodies: Sequence[int]) -> Array:
 
 
 class Divergence:
-    """The sum of d(J, J0) over bodies, of given references.
-
-    Parameters
-    ----------
-    J0 : ndarray, shape (n, 4, 4)
-        References, positive definite.
-    """
+    """The sum of d(J, J0) over bodies, of given references J0 (n, 4, 4), which are positive definite."""
 
     def __init__(self, J0: Array) -> None:
         self._inverse = np.linalg.inv(J0)
@@ -97,23 +91,11 @@ _BEYOND = 1.3
 def minimize(
     value: Callable[[Array], float], slopes: Callable[[Array], tuple[Array, Array]], start: Array, enough: float = 0.0
 ) -> tuple[Array, int]:
-    """Return the minimum of a smooth convex function and the number of steps taken.
+    """Return the minimum (n,) of a smooth convex function from a start where it is finite, and how many steps it took.
 
-    Parameters
-    ----------
-    value : callable
-        The function; infinite where it is not defined.
-    slopes : callable
-        Its gradient (n,) and positive definite Hessian (n, n).
-    start : ndarray, shape (n,)
-        A point where it is finite.
-    enough : float
-        Decrease that another step would bring, below which none is taken; round-off of the value in any case.
-
-    Raises
-    ------
-    LieDynamicsError
-        If 200 steps do not suffice.
+    The value is infinite where the function is not defined; slopes are its gradient (n,) and positive definite Hessian
+    (n, n). No step is taken for a decrease below `enough`, or round-off of the value. Raises LieDynamicsError if 200
+    steps do not suffice.
     """
     x, now = start, value(start)
     for step in range(_STEPS):
@@ -145,20 +127,10 @@ def consistent_fit(
 ) -> tuple[Array, int]:
     """Minimise half of |R x - z|^2 plus weight times divergences; return the parameters and the number of steps.
 
-    Parameters
-    ----------
-    R, z : ndarray, shape (r, 10 k + m), (r,)
-        Equations of the parameters x: ten for each of k bodies, and m coefficients.
-    J0 : ndarray, shape (k, 4, 4)
-        Reference of each body, see `reference`.
-    guess : ndarray, shape (m,)
-        Size of each coefficient, positive.
-    free : ndarray of bool, shape (m,)
-        Coefficients of either sign, which are drawn to zero; the others are positive.
-    weight : float
-        Of the divergences.
-    start : ndarray, shape (10 k + m,), optional
-        The answer to equations that are nearly the same; from the references on when left out.
+    R (r, 10 k + m) and z (r,) are equations of the parameters x: ten for each of k bodies, whose references are J0 (k,
+    4, 4), and m coefficients, of sizes `guess` (m,), which are positive. Those that are `free` (m,) are of either sign
+    and drawn to zero; the others are positive. The start (10 k + m,) is the answer to equations that are nearly the
+    same; from the references on when left out.
     """
     size, divergence = 10 * len(J0), Divergence(J0)
     first = np.concatenate([inertial_parameters.from_pseudo_inertia(J0).ravel(), np.where(free, 0.0, guess)])

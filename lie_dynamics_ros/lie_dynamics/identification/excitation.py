@@ -34,15 +34,7 @@ class Capsule(NamedTuple):
 class CapsulePairs:
     """Capsules of links, and all pairs whose links neither are one nor share a joint.
 
-    Parameters
-    ----------
-    model : Model
-    capsules : sequence of Capsule
-
-    Raises
-    ------
-    InputError
-        For invalid capsules, and frames that the robot does not have; names it.
+    Raises InputError for invalid capsules, and frames that the robot does not have; names it.
     """
 
     def __init__(self, model: Model, capsules: Sequence[Any]) -> None:

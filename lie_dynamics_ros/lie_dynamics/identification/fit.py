@@ -31,21 +31,11 @@ MOST_LOAD, LEAST_LOAD = 0.2, 0.05
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Terms of the drives.
+    """Terms of the drives."""
 
-    Attributes
-    ----------
-    bend : ndarray of int, shape (nv,)
-        Which of the Stribeck speeds; -1 for none.
-    load : ndarray of bool, shape (nv,)
-        Whether dry friction grows with the load.
-    gains : bool
-        Whether the drives' gains are estimated.
-    """
-
-    bend: npt.NDArray[np.intp]
-    load: npt.NDArray[np.bool_]
-    gains: bool
+    bend: npt.NDArray[np.intp]  # which of the Stribeck speeds; -1 for none (nv,)
+    load: npt.NDArray[np.bool_]  # whether dry friction grows with the load (nv,)
+    gains: bool  # whether the drives' gains are estimated
 
     @classmethod
     def plain(cls, count: int, gains: bool) -> Structure:
@@ -61,12 +51,8 @@ class Structure:
 class Equations:
     """Efforts = A x + known, for samples of a recording.
 
-    Attributes
-    ----------
-    Y : ndarray, shape (n, nv, 10 k)
-        Columns of the bodies that are identified.
-    known : ndarray, shape (n, nv)
-        Joint forces of all other bodies.
+    `Y` (n, nv, 10 k) are columns of the bodies that are identified, `known` (n, nv) the joint forces of all other
+    bodies.
     """
 
     def __init__(self, model: Model, samples: Samples, bodies: list[int]) -> None:
@@ -103,16 +89,8 @@ class Equations:
 def chosen_structure(rest: Array, drives: Array, samples: Samples, weight: Array, before: Structure) -> Structure:
     """Return the terms that make the error smaller on data that was not used.
 
-    Parameters
-    ----------
-    rest : ndarray, shape (n, nv)
-        Efforts less those of the bodies.
-    drives : ndarray, shape (n, nv, 7)
-        `Equations.drive_columns`.
-    samples : Samples
-    weight : ndarray, shape (n, nv)
-        Of the equations.
-    before : Structure
+    `rest` (n, nv) are efforts less those of the bodies, `drives` (n, nv, 7) `Equations.drive_columns`, and `weight` (n,
+    nv) is that of the equations.
     """
     bend, load = before.bend.copy(), before.load.copy()
     for j in range(rest.shape[1]):
@@ -138,10 +116,7 @@ def chosen_structure(rest: Array, drives: Array, samples: Samples, weight: Array
 class _Told:
     """Equations of one joint for chosen columns: parts of the time, and all but these, as triangular factors.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (n, p)
-        Columns, weighed: the first has a coefficient of either sign, the last is what the others explain.
+    Of the weighed rows (n, p), the first column has a coefficient of either sign, the last is what the others explain.
     """
 
     def __init__(self, rows: Array) -> None:
@@ -196,41 +171,19 @@ _CUT = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Result, with the equations it was found from.
+    """Result, with the equations it was found from."""
 
-    Attributes
-    ----------
-    parameters : ndarray, shape (k, 10)
-        Of the bodies that were identified.
-    coefficients : dict of str to ndarray (nv,)
-        By `TERMS`; friction, damping, armature and offset as efforts are measured.
-    structure : Structure
-    delay : float
-        By which efforts were recorded late [s].
-    deviation : ndarray, shape (nv,)
-        Of an effort, for noise without memory from sample to sample [as measured].
-    R : ndarray
-        Triangular factor of the equations, weighed, of active parameters.
-    scatter : ndarray, shape (nv, p, p)
-        Covariance of A^T residual, weighed, for noise of each joint that has memory: see `_scatter`.
-    freedom : ndarray, shape (nv,)
-        Degrees of freedom of what is known of that noise.
-    active : ndarray of bool
-        Which of 10 k + 7 nv parameters.
-    rest : ndarray, shape (n, nv)
-        Efforts less what the fit predicts.
-    """
-
-    parameters: Array
-    coefficients: dict[str, Array]
+    parameters: Array  # of the bodies that were identified (k, 10)
+    coefficients: dict[str, Array]  # by `TERMS`; friction, damping, armature and offset as efforts are measured (nv,)
     structure: Structure
-    delay: float
-    deviation: Array
-    R: Array
+    delay: float  # by which efforts were recorded late [s]
+    deviation: Array  # of an effort, for noise without memory from sample to sample [as measured] (nv,)
+    R: Array  # triangular factor of the equations, weighed, of active parameters
+    # covariance of A^T residual, weighed, for noise of each joint that has memory: see `_scatter` (nv, p, p)
     scatter: Array
-    freedom: Array
-    active: npt.NDArray[np.bool_]
-    rest: Array
+    freedom: Array  # degrees of freedom of what is known of that noise (nv,)
+    active: npt.NDArray[np.bool_]  # which of 10 k + 7 nv parameters
+    rest: Array  # efforts less what the fit predicts (n, nv)
 
     def unexplained(self, samples: Samples) -> Array:
         """Return the part (nv,) of the deviation of efforts that is left where joints move, of most of the time."""
@@ -350,13 +303,9 @@ def fit_robot(
 def triangle(A: Array, aim: Array, weight: Array) -> Array:
     """Return the triangular factor (p + 1, p + 1) of equations A x = aim, weighed: all that there is to least squares.
 
-    Each joint separately first, without the columns that are no part of it: most are not, and small factors leave
-    little for the threads of a BLAS, which wait for each other at every column.
-
-    Parameters
-    ----------
-    A : ndarray, shape (n, nv, p)
-    aim, weight : ndarray, shape (n, nv)
+    A is (n, nv, p), `aim` and `weight` are (n, nv). Each joint separately first, without the columns that are no part
+    of it: most are not, and small factors leave little for the threads of a BLAS, which wait for each other at every
+    column.
     """
     size = A.shape[-1] + 1
     parts = [np.zeros((size, size))]
@@ -417,20 +366,11 @@ def _typical(model: Model, bodies: list[int]) -> Array:
 def _scatter(A: Array, rest: Array, weight: Array, R: Array, typical: Array) -> tuple[Array, Array]:
     """Return the covariance (nv, p, p) of A^T noise, of each joint's as the residuals are, with memory of any kind.
 
-    Spectra of residuals, averaged over neighbouring frequencies, weigh those of A. What the fit takes out of the noise
-    is put back by frequency: most of it is where the motion is, as noise that lasts is. Of short recordings little is
-    left there; how well what is returned is known, in degrees of freedom (nv,), is returned too (Satterthwaite, 1946).
-
-    Parameters
-    ----------
-    A : ndarray, shape (n, nv, p)
-        Equations.
-    rest : ndarray, shape (n, nv)
-        Residuals.
-    weight : ndarray, shape (n, nv)
-        Of both; zero where equations do not count.
-    R : ndarray, shape (p, p)
-        Triangular factor of A, weighed, for parameters in units of ``typical`` (p,).
+    Spectra of residuals `rest` (n, nv), averaged over neighbouring frequencies, weigh those of A (n, nv, p); `weight`
+    (n, nv) is of both, zero where equations do not count. R (p, p) is the triangular factor of A, weighed, for
+    parameters in units of `typical` (p,). What the fit takes out of the noise is put back by frequency: most of it is
+    where the motion is, as noise that lasts is. Of short recordings little is left there; how well what is returned is
+    known, in degrees of freedom (nv,), is returned too (Satterthwaite, 1946).
     """
     from scipy.fft import next_fast_len, rfft
 
@@ -493,19 +433,11 @@ def orthogonal(columns: Array) -> Array:
 
 
 def coefficient(others: Array, force: Array, aim: Array, block: npt.NDArray[np.intp]) -> tuple[float, Array, float]:
-    """Return the coefficient of a force (n,) beside other columns, errors of it by blocks, and what it explains.
+    """Return the coefficient of a force (n,) beside other columns, errors of it by blocks (k,), and what it explains.
 
     What other columns, orthonormal, explain of the force is taken out of it (Frisch, Waugh and Lovell); where nothing
     is left, errors are infinite. Errors are as each block of rows is without having been fitted (jackknife): short
-    recordings look better than they are else.
-
-    Returns
-    -------
-    found : float
-    scores : ndarray, shape (k,)
-        Errors that each of the k blocks makes.
-    explained : float
-        Part of the square of what the other columns leave.
+    recordings look better than they are else. Explained is the part of the square of what the other columns leave.
     """
     own, rest = force - others @ (others.T @ force), aim - others @ (others.T @ aim)
     square, left = float(own @ own), float(rest @ rest)

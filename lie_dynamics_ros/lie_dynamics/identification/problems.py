@@ -504,10 +504,7 @@ def judged_fit(
 ) -> tuple[Samples, Fit, list[Problem], dict[int, str]]:
     """Return samples, their fit, problems, and the joints that were left out: the same for all that fits a recording.
 
-    Raises
-    ------
-    RecordingError
-        For a fatal problem, unless ``despite``.
+    Raises RecordingError for a fatal problem, unless ``despite``.
     """
     out, samples = dict(left_out), samples.without(left_out)
     fast = too_fast(model, samples)

@@ -136,10 +136,7 @@ def edge_of(cutoff: float, step: float) -> int:
 def low_pass(cutoff: float, step: float, count: int, order: int = 4) -> Callable[[Array], Array]:
     """Return a filter of arrays (count, ...) along time without delay: a Butterworth filter forwards and backwards.
 
-    Raises
-    ------
-    InputError
-        For a cutoff [Hz] that is not below half the sampling rate, and too few samples for it.
+    Raises InputError for a cutoff [Hz] that is not below half the sampling rate, and too few samples for it.
     """
     from scipy.signal import butter, sosfiltfilt
 
@@ -163,26 +160,14 @@ STANDING = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A recording at its full rate, filtered without delay, n samples.
+    """A recording at its full rate, filtered without delay, n samples."""
 
-    Attributes
-    ----------
-    time : ndarray, shape (n,)
-        [s].
-    q, qd, qdd : ndarray, shape (n, nv)
-        Filtered positions and their differences [rad, m, ...].
-    effort : ndarray, shape (n, nv)
-        Filtered efforts [as measured].
-    cutoff : float
-        Of the filter [Hz].
-    """
-
-    time: Array
-    q: Array
+    time: Array  # [s] (n,)
+    q: Array  # filtered positions, of which the next two are differences [rad, m, ...] (n, nv)
     qd: Array
     qdd: Array
-    effort: Array
-    cutoff: float
+    effort: Array  # filtered efforts [as measured] (n, nv)
+    cutoff: float  # of the filter [Hz]
 
     @property
     def step(self) -> float:
@@ -243,40 +228,19 @@ def motion_cutoff(q: Array, step: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Inputs of the equations, n samples; filtered alike.
+    """Inputs of the equations, n samples; filtered alike."""
 
-    Attributes
-    ----------
-    source : Measured
-        What they are taken from.
-    at : ndarray of int, shape (n,)
-        Which samples.
-    q, qd, qdd : ndarray, shape (n, nv)
-    side : ndarray, shape (n, nv)
-        v / sqrt(v^2 + v_e^2), filtered as efforts are.
-    bends : ndarray, shape (k, n, nv)
-        side exp(-(v / v_s)^2), filtered, for each of the Stribeck speeds v_s.
-    bend_speeds : ndarray, shape (k, nv)
-        v_s [rad/s, m/s].
-    smoothing : ndarray, shape (nv,)
-        v_e [rad/s, m/s].
-    moving : ndarray of bool, shape (n, nv)
-        Where the joint does not stand, so that what friction holds is known.
-    steady : ndarray of bool, shape (n, nv)
-        Where it keeps its direction as far as the filter sees.
-    """
-
-    source: Measured
-    at: npt.NDArray[np.intp]
-    q: Array
+    source: Measured  # what they are taken from
+    at: npt.NDArray[np.intp]  # which samples (n,)
+    q: Array  # (n, nv)
     qd: Array
     qdd: Array
-    side: Array
-    bends: Array
-    bend_speeds: Array
-    smoothing: Array
-    moving: npt.NDArray[np.bool_]
-    steady: npt.NDArray[np.bool_]
+    side: Array  # v / sqrt(v^2 + v_e^2), filtered as efforts are (n, nv)
+    bends: Array  # side exp(-(v / v_s)^2), filtered, for each of the Stribeck speeds v_s (k, n, nv)
+    bend_speeds: Array  # v_s [rad/s, m/s] (k, nv)
+    smoothing: Array  # v_e [rad/s, m/s] (nv,)
+    moving: npt.NDArray[np.bool_]  # where the joint does not stand, so that what friction holds is known (n, nv)
+    steady: npt.NDArray[np.bool_]  # where it keeps its direction as far as the filter sees (n, nv)
 
     def effort(self, delay: float) -> Array:
         """Return the efforts (n, nv) that were measured a delay [s] after the motion they cause."""

@@ -32,22 +32,12 @@ _TURN = 2.0 * np.pi
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """Inputs of the fit, n samples.
+    """Inputs of the fit, n samples."""
 
-    Attributes
-    ----------
-    q, effort : ndarray, shape (n, nv)
-        Positions without turns and spikes [rad, m]; efforts [N m, N].
-    problems : list of Problem
-        What was wrong, or may be.
-    left_out : dict of int to str
-        Joints whose efforts are unusable, and why.
-    """
-
-    q: Array
-    effort: Array
-    problems: list[Problem]
-    left_out: dict[int, str]
+    q: Array  # positions without turns and spikes [rad, m] (n, nv)
+    effort: Array  # [N m, N] (n, nv)
+    problems: list[Problem]  # what was wrong, or may be
+    left_out: dict[int, str]  # joints whose efforts are unusable, and why
 
 
 class RecordingOptions(TypedDict, total=False):
@@ -62,13 +52,7 @@ class RecordingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RecordingUse:
-    """Use of recordings, see `identify_robot`.
-
-    Raises
-    ------
-    InputError
-        For a weight that is not positive.
-    """
+    """Use of recordings, see `identify_robot`; raises InputError for a weight that is not positive."""
 
     drive_gains: npt.ArrayLike | None = None
     left_out: Sequence[str] = ()
@@ -89,20 +73,9 @@ def signals_of(
 ) -> Signals:
     """Return positions (n, nv) and efforts in newtons, mended, with all that signals show by themselves.
 
-    Parameters
-    ----------
-    model : Model
-    q, effort : array-like, shape (n, nv)
-    left_out : sequence of str
-        Joints whose efforts are not to be used.
-    drive_gains : array-like, shape (nv,) or (nv, nv), optional
-        Newton metres, or newtons, for each unit of the efforts; of any sign but zero. A matrix, of full rank, takes
-        efforts of coupled drives to those of joints.
-
-    Raises
-    ------
-    InputError
-        For bad input, joints that there are not, or no joint that is left.
+    Efforts of joints that are left out are not to be used. `drive_gains`, (nv,) or (nv, nv), are newton metres, or
+    newtons, for each unit of the efforts; of any sign but zero. A matrix, of full rank, takes efforts of coupled drives
+    to those of joints. Raises InputError for bad input, joints that there are not, or no joint that is left.
     """
     require_single_coordinates(model, "identification from a recording")
     names = model.joint_names

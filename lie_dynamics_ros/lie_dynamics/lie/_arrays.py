@@ -17,11 +17,8 @@ MOST_AXES = 32
 def as_numbers(value: object, name: str) -> AnyArray:
     """Return `value` as a float64 or complex128 array of any shape.
 
-    Raises
-    ------
-    InputError
-        For what is no array of numbers: text, even of digits, dates, masked arrays, whose masks would be lost, more
-        axes than numpy can broadcast.
+    Raises InputError for what is no array of numbers: text, even of digits, dates, masked arrays, whose masks would be
+    lost, more axes than numpy can broadcast.
     """
     if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim <= MOST_AXES:
         return value
@@ -47,10 +44,7 @@ def flatten_batch(array: AnyArray) -> AnyArray:
 def as_array(value: ArrayLike, tail: tuple[int, ...], name: str) -> AnyArray:
     """Return `value` as a float64 (or complex128) array of shape (..., *tail) without NaN or infinity.
 
-    Raises
-    ------
-    InputError
-        If the type is not numeric, the trailing shape differs or an entry is not finite.
+    Raises InputError if the type is not numeric, the trailing shape differs or an entry is not finite.
     """
     array = as_numbers(value, name)
     if array.shape[array.ndim - len(tail) :] != tail or array.ndim < len(tail):

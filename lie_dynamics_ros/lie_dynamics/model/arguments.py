@@ -42,10 +42,7 @@ def validate_model(function: F) -> F:
 def require_coordinates(model: Model, what: str) -> None:
     """Refuse joints whose rates are no derivatives of coordinates.
 
-    Raises
-    ------
-    DescriptionError
-        Names the joint and what was requested.
+    Raises DescriptionError, which names the joint and what was requested.
     """
     _refuse(model, what, ("spherical", "free"), "joints with coordinates", "its rates are no derivatives of any")
 
@@ -70,10 +67,7 @@ def _refuse(model: Model, what: str, kinds: tuple[str, ...], needs: str, reason:
 def require_independent(model: Model, what: str) -> None:
     """Refuse models with coupled mimic joints.
 
-    Raises
-    ------
-    DescriptionError
-        Names the first joint that follows another.
+    Raises DescriptionError, which names the first joint that follows another.
     """
     if model.coupling is not None:
         name = next(joint.name for joint in model.joints if joint.coupled)
@@ -87,10 +81,7 @@ def require_independent(model: Model, what: str) -> None:
 def require_single_coordinates(model: Model, what: str) -> None:
     """Refuse robots without joints, and with joints that have other than one coordinate of their own.
 
-    Raises
-    ------
-    DescriptionError
-        Names the first such joint.
+    Raises DescriptionError, which names the first such joint.
     """
     require_coordinates(model, what)
     require_independent(model, what)

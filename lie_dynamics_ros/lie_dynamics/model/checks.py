@@ -26,10 +26,8 @@ InertiaCheck = Literal["error", "warn", "ignore"]
 def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescription]) -> str:
     """Return the name of the root link if links and joints form one tree.
 
-    Raises
-    ------
-    DescriptionError
-        For duplicate or empty names, joints on links that do not exist, a link with two parents, several trees, cycles.
+    Raises DescriptionError for duplicate or empty names, joints on links that do not exist, a link with two parents,
+    several trees, cycles.
     """
     if not links:
         raise DescriptionError("the robot has no links, at least one expected", expected="at least one link")
@@ -80,10 +78,8 @@ _NOT_NEGATIVE = (*RATE_LIMITS, "damping", "friction", "armature")
 def check_joint(joint: JointDescription) -> None:
     """Refuse a joint whose figures are impossible.
 
-    Raises
-    ------
-    DescriptionError
-        For a zero axis, NaN, lower limit above the upper one, negative limits, damping, friction or armature.
+    Raises DescriptionError for a zero axis, NaN, lower limit above the upper one, negative limits, damping, friction or
+    armature.
     """
     label = f"joint '{joint.name}'"
     if joint.kind not in AXIS_FREE and abs(math.hypot(*joint.axis.tolist()) - 1.0) > 1e-9:
@@ -115,11 +111,7 @@ def check_joint_terms(joints: Iterable[Joint], armature: Array) -> None:
     """Refuse armature (nv,) that differs between the directions of a ball or free joint.
 
     It would belong to rates of coordinates, which the velocities here are not; what is equal is the same in all axes.
-
-    Raises
-    ------
-    DescriptionError
-        Names the joint.
+    Raises DescriptionError, which names the joint.
     """
     for joint in joints:
         if joint.kind not in ("free", "spherical"):
@@ -138,16 +130,8 @@ def check_joint_terms(joints: Iterable[Joint], armature: Array) -> None:
 def check_mimics(joints: Sequence[JointDescription]) -> str:
     """Refuse a mimic joint that follows a joint without a single coordinate, or itself in the end.
 
-    Returns
-    -------
-    str
-        A sentence on those that follow a joint that does not exist, empty where there are none: they are coordinates
-        of their own as all mimics are, unless somebody couples them.
-
-    Raises
-    ------
-    DescriptionError
-        Names the joint and what it follows.
+    Return a sentence on those that follow a joint that does not exist, empty where there are none: they are coordinates
+    of their own as all mimics are, unless somebody couples them. Raises DescriptionError, which names joint and leader.
     """
     table = {joint.name: joint for joint in joints}
     astray: list[str] = []
@@ -191,15 +175,11 @@ def check_inertias(
 ) -> list[str]:
     """Check that every link's inertia is one that a body can have; return remarks on those within tolerance.
 
-    A link passes if its largest principal moment exceeds the sum of the other two by at most `INERTIA_TOLERANCE` of
-    the largest moment of the link, or of the rigid body that it is a part of (all links that fixed joints weld to it):
-    a placeholder of 1e-6 kg on a trunk is no reason to refuse a robot, and nothing in the motion shows it. `on_world`
-    names a link that stands on the world: with all that is welded to it, it may have any inertia.
-
-    Raises
-    ------
-    InertiaError
-        Names the links, if `policy` is "error". A negative mass of what can move is refused in any case.
+    A link passes if its largest principal moment exceeds the sum of the other two by at most `INERTIA_TOLERANCE` of the
+    largest moment of the link, or of the rigid body that it is a part of (all links that fixed joints weld to it): a
+    placeholder of 1e-6 kg on a trunk is no reason to refuse a robot, and nothing in the motion shows it. `on_world`
+    names a link that stands on the world: with all that is welded to it, it may have any inertia. Raises InertiaError,
+    which names the links, if `policy` is "error". A negative mass of what can move is refused in any case.
     """
     if policy not in ("error", "warn", "ignore"):
         raise DescriptionError(

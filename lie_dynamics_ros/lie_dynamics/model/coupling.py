@@ -13,24 +13,12 @@ from .structure import Joint, JointLimits
 
 @dataclass(frozen=True, eq=False)
 class MimicCoupling:
-    """Map from the independent coordinates to those of all joints.
+    """Map from the independent coordinates to those of all joints."""
 
-    Attributes
-    ----------
-    positions : ndarray, shape (nq_full, nq)
-        A in q_full = A q + c.
-    offset : ndarray, shape (nq_full,)
-        c.
-    rates : ndarray, shape (nv_full, nv)
-        G in qd_full = G qd; joint forces go the other way, tau = G^T tau_full.
-    limits : JointLimits
-        Those of all joints, before coupling.
-    """
-
-    positions: Array
-    offset: Array
-    rates: Array
-    limits: JointLimits
+    positions: Array  # A in q_full = A q + c (nq_full, nq)
+    offset: Array  # c (nq_full,)
+    rates: Array  # G in qd_full = G qd; joint forces go the other way, tau = G^T tau_full (nv_full, nv)
+    limits: JointLimits  # those of all joints, before coupling
 
 
 def couple(
@@ -38,10 +26,7 @@ def couple(
 ) -> tuple[tuple[Joint, ...], JointLimits, MimicCoupling] | None:
     """Return the joints, limits and coupling of a model whose mimic joints follow; None where there is none.
 
-    Raises
-    ------
-    DescriptionError
-        If a joint follows one that is not there or itself, or either has more than one coordinate.
+    Raises DescriptionError if a joint follows one that is not there or itself, or either has more than one coordinate.
     """
     if all(joint.mimic is None for joint in joints):
         return None

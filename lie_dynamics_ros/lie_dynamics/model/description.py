@@ -46,70 +46,38 @@ class Mimic(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
-    """A rigid body and its frame.
+    """A rigid body and its frame."""
 
-    Attributes
-    ----------
-    name : str
-        Name, unique among the links.
-    inertia : SpatialInertia or None
-        Inertia in the link frame; None where the description gives none, which counts as massless.
-    """
-
-    name: str
+    name: str  # unique among the links
+    # inertia in the link frame; None where the description gives none, which counts as massless
     inertia: SpatialInertia | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class JointDescription:
-    """A joint between two links. The link frame of the child is the joint frame, moved by the joint.
-
-    Attributes
-    ----------
-    name, kind, parent, child : str
-        Its name, one of `KINDS`, and the names of the two links.
-    placement : ndarray, shape (4, 4)
-        T_parent_joint: pose of the joint frame in the frame of the parent link.
-    axis : ndarray, shape (3,)
-        Unit vector in the joint frame: axis of rotation, direction of translation, or normal of a planar joint.
-    lower, upper : float
-        Limits of the coordinate [rad or m]; infinite where there is none.
-    velocity_limit, effort_limit : float
-        Largest speed [rad/s or m/s] and effort [N m or N]; infinite where there is none.
-    acceleration_limit, deceleration_limit, jerk_limit : float
-        Largest growth and loss of speed [rad/s^2 or m/s^2] and change of acceleration [rad/s^3 or m/s^3]; infinite
-        where there is none.
-    damping, friction : float
-        Viscous damping [N m s/rad or N s/m] and dry friction [N m or N].
-    armature : float
-        Inertia of the rotor seen at the joint [kg m^2 or kg].
-    mimic : Mimic or None
-        The joint that this one follows.
-    pitch : float
-        Translation along the axis per radian, of a helical joint [m/rad].
-    second_axis : ndarray, shape (3,), or None
-        Unit vector of the second rotation of a universal joint.
-    """
+    """A joint between two links. The link frame of the child is the joint frame, moved by the joint."""
 
     name: str
-    kind: str
+    kind: str  # one of `KINDS`
     parent: str
     child: str
+    # T_parent_joint: pose of the joint frame in the frame of the parent link (4, 4)
     placement: Array = field(default_factory=lambda: np.eye(4))
+    # unit vector in the joint frame: axis of rotation, direction of translation, or normal of a planar joint (3,)
     axis: Array = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
-    lower: float = -np.inf
+    lower: float = -np.inf  # limit of the coordinate [rad or m]
     upper: float = np.inf
-    velocity_limit: float = np.inf
-    effort_limit: float = np.inf
-    damping: float = 0.0
-    friction: float = 0.0
-    armature: float = 0.0
-    mimic: Mimic | None = None
-    pitch: float = 0.0
-    second_axis: Array | None = None
-    acceleration_limit: float = np.inf
-    deceleration_limit: float = np.inf
-    jerk_limit: float = np.inf
+    velocity_limit: float = np.inf  # [rad/s or m/s]
+    effort_limit: float = np.inf  # [N m or N]
+    damping: float = 0.0  # viscous [N m s/rad or N s/m]
+    friction: float = 0.0  # dry [N m or N]
+    armature: float = 0.0  # inertia of the rotor seen at the joint [kg m^2 or kg]
+    mimic: Mimic | None = None  # the joint that this one follows
+    pitch: float = 0.0  # translation along the axis per radian, of a helical joint [m/rad]
+    second_axis: Array | None = None  # unit vector of the second rotation of a universal joint (3,)
+    acceleration_limit: float = np.inf  # growth of speed [rad/s^2 or m/s^2]
+    deceleration_limit: float = np.inf  # loss of speed [rad/s^2 or m/s^2]
+    jerk_limit: float = np.inf  # change of acceleration [rad/s^3 or m/s^3]
 
     def __post_init__(self) -> None:
         label = f"joint '{self.name}'"
@@ -128,26 +96,13 @@ class JointDescription:
 
 @dataclass(frozen=True, eq=False)
 class RobotDescription:
-    """A tree of links and joints.
-
-    Attributes
-    ----------
-    name : str
-        Name of the robot.
-    links : tuple of LinkDescription
-        In the order of the file.
-    joints : tuple of JointDescription
-        In the order of the file.
-    root : str
-        Name of the link that is no joint's child.
-    remarks : tuple of str
-        What was read with leniency, one sentence each, for a log; empty for a file that leaves nothing open.
-    """
+    """A tree of links and joints."""
 
     name: str
-    links: tuple[LinkDescription, ...]
-    joints: tuple[JointDescription, ...]
-    root: str
+    links: tuple[LinkDescription, ...]  # in the order of the file
+    joints: tuple[JointDescription, ...]  # in the order of the file
+    root: str  # the link that is no joint's child
+    # what was read with leniency, one sentence each, for a log; empty for a file that leaves nothing open
     remarks: tuple[str, ...] = ()
 
 
@@ -163,22 +118,12 @@ def lock_joints(
 ) -> RobotDescription:
     """Return a robot some of whose joints are fixed.
 
-    Parameters
-    ----------
-    description : RobotDescription
-    positions : mapping of str to float
-        Joints, and where they are locked [rad or m]. Joints that mimic one of them are locked where they follow it.
-    base_link : str, optional
-        Lock all joints that do not lie below this link, those without a position at zero or at the nearest limit.
-    with_carriers : bool
-        Leave the joints between the root link and `base_link` as they are, unless they have a position.
+    `positions` are those of the joints that are locked [rad or m]; joints that mimic one of them are locked where they
+    follow it. With a `base_link`, all joints that do not lie below it are locked, those without a position at zero or
+    at the nearest limit; but for those between it and the root link, without a position, if `with_carriers`.
 
-    Raises
-    ------
-    DescriptionError
-        There is no such joint or link, a joint has several coordinates or none, or the position is beyond its limits.
-    InputError
-        For anything but a mapping of numbers.
+    Raises DescriptionError where there is no such joint or link, a joint has several coordinates or none, or the
+    position is beyond its limits, and InputError for anything but a mapping of numbers.
     """
     if not isinstance(positions, Mapping):
         raise InputError(f"locked: a mapping of positions by joint is expected, got {positions!r}", name="locked")

@@ -48,23 +48,10 @@ _LOOKED_AT |= {key.partition(" ")[0] for key in LARGEST} | set(PICTURES)
 
 
 class MjcfBounds:
-    """Counts what a text and the files that it includes make; raises DescriptionError for too much.
+    """Counts what MJCF, and files relative to a folder that it includes, make; raises DescriptionError for too much.
 
-    Parameters
-    ----------
-    text : str
-        MJCF.
-    folder : path
-        That its files are relative to.
-
-    Attributes
-    ----------
-    files : set of str
-        All that it names.
-    text, included : str, dict of str to bytes
-        The text and what it includes, by name, where a declaration that stands behind something else is left out.
-    is_mended : bool
-        Whether that was so anywhere.
+    `files` are the names of all that it names. `text` and `included`, by name, are the text and what it includes,
+    without a declaration that stands behind something else; `is_mended`: whether that was so anywhere.
     """
 
     def __init__(self, text: str, folder: Path) -> None:
@@ -223,15 +210,8 @@ _LINEAR, _ANGULAR = slice(0, 3), slice(3, 6)
 def compiled_mjcf(source: Any) -> Any:
     """Return the `mujoco.MjModel` of MJCF text, of a file's path, or of one that is compiled already.
 
-    Raises
-    ------
-    DescriptionError
-        If MuJoCo is not installed, or refuses the model, with MuJoCo's reason; or for what `MjcfBounds` refuses.
-
-    Warns
-    -----
-    DescriptionWarning
-        Of what MuJoCo warns of.
+    Raises DescriptionError if MuJoCo is not installed, or refuses the model, with its reason; or for what `MjcfBounds`
+    refuses. Warns, as DescriptionWarning, of what MuJoCo warns of.
     """
     try:
         import mujoco
@@ -292,12 +272,7 @@ def _mended(mujoco: Any, bounds: MjcfBounds, folder: str) -> Any:
 
 
 class MjcfNames:
-    """Names of what a compiled model holds; what has none gets its kind and number, in brackets where that is taken.
-
-    Parameters
-    ----------
-    compiled : mujoco.MjModel
-    """
+    """Names of what a `mujoco.MjModel` holds; what has none gets kind and number, in brackets where that is taken."""
 
     def __init__(self, compiled: Any) -> None:
         self._compiled = compiled
@@ -330,10 +305,7 @@ _ADDRESSES = {kind: kind for kind in ("body", "site", "actuator", "tendon")} | {
 def read_mjcf(source: Any) -> tuple[str, BodyTree, Array, list[AnySpring]]:
     """Return name, bodies, gravity and springs between bodies of a robot in MJCF; see `Model.from_mjcf`.
 
-    Warns
-    -----
-    DescriptionWarning
-        Once, for all that a model does not hold.
+    Warns once, as DescriptionWarning, of all that a model does not hold.
     """
     compiled = compiled_mjcf(source)
     names = MjcfNames(compiled)

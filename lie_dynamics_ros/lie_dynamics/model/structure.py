@@ -231,30 +231,19 @@ AnySpring = BodySpring | TorsionSpring
 
 
 class ActuationTerms(NamedTuple):
-    """Joint terms of the forces of a model, apart from its bodies.
+    """Joint terms of the forces of a model, apart from its bodies."""
 
-    Attributes
-    ----------
-    damping, friction : ndarray, shape (nv,)
-        As in `JointLimits`, zero where the model does not include them.
-    free_rotors : tuple of (int, float)
-        For each free joint with armature a along its position, which is that of a mass on the world's axes: its first
-        velocity coordinate and a [kg]. Its force is a (dv/dt + w x v), the first part of which is in the mass matrix.
-    sliding : tuple of (int, int)
-        For each free joint with dry friction along its position, which acts along the axes in which that is counted:
-        its first entries of q and of qd.
-    springs : tuple of (int, int, float, float)
-        For each spring its entries of q and of qd, its stiffness, and where it is at rest.
-    body_springs : tuple of BodySpring or TorsionSpring
-        Between bodies.
-    """
-
-    damping: Array
+    damping: Array  # as in `JointLimits`, zero where the model does not include them (nv,)
     friction: Array
+    # for each free joint with armature a along its position, which is that of a mass on the world's axes: its first
+    # velocity coordinate and a [kg]. Its force is a (dv/dt + w x v), the first part of which is in the mass matrix
     free_rotors: tuple[tuple[int, float], ...] = ()
+    # for each free joint with dry friction along its position, which acts along the axes in which that is counted: its
+    # first entries of q and of qd
     sliding: tuple[tuple[int, int], ...] = ()
+    # for each spring its entries of q and of qd, its stiffness, and where it is at rest
     springs: tuple[tuple[int, int, float, float], ...] = ()
-    body_springs: tuple[AnySpring, ...] = ()
+    body_springs: tuple[AnySpring, ...] = ()  # between bodies
 
 
 def free_rotors(joints: Iterable[Joint], armature: Array) -> tuple[tuple[int, float], ...]:

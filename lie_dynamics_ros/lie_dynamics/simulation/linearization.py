@@ -59,20 +59,12 @@ def explicit(physics: JointPhysics, model: Model, q: Array, qd: Array) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class ImplicitStops:
-    """A semi-implicit step with stops: derivatives of its forward dynamics, and slopes of the forces given to it.
+    """A semi-implicit step with stops: derivatives of its forward dynamics, and slopes of the forces given to it."""
 
-    Attributes
-    ----------
-    at : ForwardDynamicsDerivatives
-        With what damping and stops add to the diagonal of the mass matrix.
-    along_q, along_qd, side : ndarray, shape (..., nv)
-        Slopes of the joint forces, and on which side a stop pushes: -1, 0 or 1.
-    """
-
-    at: ForwardDynamicsDerivatives
-    along_q: Array
-    along_qd: Array
-    side: Array
+    at: ForwardDynamicsDerivatives  # with what damping and stops add to the diagonal of the mass matrix
+    along_q: Array  # slope of the joint forces (..., nv)
+    along_qd: Array  # (..., nv)
+    side: Array  # on which side a stop pushes: -1, 0 or 1 (..., nv)
 
 
 def implicit(

@@ -401,14 +401,9 @@ def _of_unknown(
 ) -> Sequence[Array]:
     """Return second derivatives of what is found from those of joint forces.
 
-    Large batches go by blocks of states whose memory stays in the cache.
-
-    Parameters
-    ----------
-    solve : ndarray, shape (..., nv, nv), or None
-        What is found for missing forces, if not accelerations of free joints.
-    slopes : ndarray, shape (..., 3 nv + 1, nv)
-        Accelerations, and their derivatives along q, qd and what is given.
+    `solve` (..., nv, nv) is what is found for missing forces, if not accelerations of free joints; `slopes` (..., 3 nv
+    + 1, nv) are accelerations, and their derivatives along q, qd and what is given. Large batches go by blocks of
+    states whose memory stays in the cache.
     """
     n, batch = model.nv, slopes.shape[:-2]
     if vector is None and is_tree(model):

@@ -74,17 +74,11 @@ def _turn(model: Model, row: int) -> AnyArray:
 class Seeding:
     """Changes by a list of parameters, collected entry by entry.
 
-    Attributes
-    ----------
-    table : ndarray, shape (entries, seeds.SIZE)
-        Entries, sorted by parameter and row.
-    starts : ndarray of int, shape (parameters + 1,)
-        Where the entries of each parameter begin.
-    values : list of ndarray, shape (..., k)
-        Data that differ from state to state.
-    direct : list of (parameter, name, coordinate or None, ndarray)
-        What acts on joint forces and accelerations without the tree, changes of "tau", "qdd", "armature", "damping"
-        and "friction", and what losses make of changes of "qd"; and changes of "q", for what is not of the tree.
+    `table` (entries, seeds.SIZE) is sorted by parameter and row; `starts` (parameters + 1,) is where the entries of
+    each parameter begin; `values` (..., k) are data that differ from state to state. `direct` lists what acts on joint
+    forces and accelerations without the tree, (parameter, name, coordinate or None, data): changes of "tau", "qdd",
+    "armature", "damping" and "friction", and what losses make of changes of "qd"; and changes of "q", for what is not
+    of the tree.
     """
 
     def __init__(
@@ -439,28 +433,16 @@ def listed_parameters(parameter: Parameters) -> tuple[bool, Sequence[Parameter]]
 
 @dataclass(frozen=True, eq=False)
 class SeededMotion:
-    """A motion, and the parameters that it is differentiated along.
+    """A motion, and the parameters that it is differentiated along."""
 
-    Attributes
-    ----------
-    q, qd, qdd : array-like, shape (..., nq), (..., nv), (..., nv)
-        Motion.
-    parameters : sequence of Parameter
-        What to differentiate along.
-    f_ext, held, threads
-        As `inverse_dynamics_sensitivity`, where `held` is `f_ext_held`.
-    given : ndarray of bool, shape (nv,), optional
-        Accelerations do not change where it is False.
-    """
-
-    q: ArrayLike
-    qd: ArrayLike
-    qdd: ArrayLike
+    q: ArrayLike  # motion (..., nq)
+    qd: ArrayLike  # (..., nv)
+    qdd: ArrayLike  # (..., nv)
     parameters: Sequence[Parameter]
     f_ext: ArrayLike | None
-    held: str
+    held: str  # `f_ext_held` of `inverse_dynamics_sensitivity`
     threads: int
-    given: Mask | None = None
+    given: Mask | None = None  # accelerations do not change where it is False (nv,)
 
 
 def _inverse(model: Model, motion: SeededMotion) -> tuple[Array, Seeding]:

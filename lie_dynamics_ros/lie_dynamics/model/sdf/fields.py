@@ -71,10 +71,8 @@ PASSED: dict[str, tuple[str, ...]] = {
 def read_sdf_element(source: str | bytes, origin: str) -> tuple[Element, tuple[int, int]]:
     """Return the <sdf> of XML text or bytes, and its version.
 
-    Raises
-    ------
-    DescriptionError
-        For what `ElementReader.read` refuses, and what is no SDF, or of a version that is not known.
+    Raises DescriptionError for what `ElementReader.read` refuses, and what is no SDF, or of a version that is not
+    known.
     """
     reader = _Reader(origin, "SDF")
     reader.read(source)
@@ -133,17 +131,7 @@ _ATTRIBUTES = {
 
 
 class SdfFields:
-    """The children of an element: of each kind the first.
-
-    Parameters
-    ----------
-    element : Element
-        The element.
-    kind, name : str
-        The link, joint, ... that it belongs to.
-    strangers : Strangers
-        Takes what is not known.
-    """
+    """The children of an element of a link, joint, ...: of each kind the first; `strangers` take what is not known."""
 
     def __init__(self, element: Element, kind: str, name: str, strangers: Strangers) -> None:
         self.element, self._kind, self._name, self._strangers = element, kind, name, strangers
@@ -274,34 +262,16 @@ UNIQUE_SINCE = (1, 7)
 
 @dataclass(eq=False)
 class SdfFrame:
-    """The frame of a link, joint, frame or model, or that of the world.
+    """The frame of a link, joint, frame or model, or that of the world."""
 
-    Attributes
-    ----------
-    name : str
-        With the names of the models around it, from the robot's links on.
-    kind : str
-        "link", "joint", "frame", "model" or "world".
-    scope : Scope
-        Where the names count that it uses.
-    fields : Fields
-        Of the element.
-    pose : ndarray, shape (4, 4)
-        In the frame `relative_to` [m].
-    relative_to, attached_to : str
-        Names; what `attached_to` names carries the frame. Empty: the model around it.
-    model : Scope, optional
-        Inside of a model.
-    """
-
-    name: str
-    kind: str
-    scope: Scope
-    fields: SdfFields
-    pose: AnyArray
-    relative_to: str = ""
-    attached_to: str = ""
-    model: Scope | None = None
+    name: str  # with the names of the models around it, from the robot's links on
+    kind: str  # "link", "joint", "frame", "model" or "world"
+    scope: Scope  # where the names count that it uses
+    fields: SdfFields  # of the element
+    pose: AnyArray  # in the frame `relative_to` [m] (4, 4)
+    relative_to: str = ""  # empty: the model around it
+    attached_to: str = ""  # what carries the frame; empty: the model around it
+    model: Scope | None = None  # inside of a model
 
     @property
     def label(self) -> str:
@@ -310,32 +280,16 @@ class SdfFrame:
 
 
 class Scope:
-    """A model or the world: the names in it.
-
-    Attributes
-    ----------
-    prefix : str
-        Put before the names in it.
-    around : Scope or None
-        Where it is itself; None for the world.
-    own : Frame
-        Its own frame.
-    frames : dict of str to Frame
-        All in it, by name.
-    members : list of Frame
-        The same in the order of the file, also those whose name another one took.
-    static : bool
-        Whether nothing in it moves.
-    canonical, placement : str
-        Names of the link that carries it, and of the frame that its pose is the pose of; empty: the usual ones.
-    """
+    """A model or the world: the names in it."""
 
     def __init__(self, prefix: str, around: Scope | None, own: SdfFrame | None = None) -> None:
-        self.prefix, self.around = prefix, around
-        self.own = own if own is not None else _world(self)
-        self.frames: dict[str, SdfFrame] = {}
-        self.members: list[SdfFrame] = []
-        self.static: bool = around is not None and around.static
+        self.prefix = prefix  # put before the names in it
+        self.around = around  # where it is itself; None for the world
+        self.own = own if own is not None else _world(self)  # its own frame
+        self.frames: dict[str, SdfFrame] = {}  # all in it, by name
+        self.members: list[SdfFrame] = []  # in the order of the file, also those whose name another one took
+        self.static: bool = around is not None and around.static  # whether nothing in it moves
+        # the link that carries it, and the frame that its pose is the pose of; empty: the usual ones
         self.canonical = self.placement = ""
 
     def of_kind(self, kind: str) -> list[SdfFrame]:
@@ -345,10 +299,7 @@ class Scope:
     def find(self, reference: str, user: SdfFrame, what: str = "") -> SdfFrame:
         """Return the frame that a name in this scope means.
 
-        Raises
-        ------
-        DescriptionError
-            Where there is none; names the `user` of the name, and `what` of it has it.
+        Raises DescriptionError where there is none; names the `user` of the name, and `what` of it has it.
         """
         scope: Scope = self
         if reference == WORLD:
@@ -386,15 +337,7 @@ def _world(scope: Scope) -> SdfFrame:
 
 
 class ScopeReader:
-    """Fills scopes from elements.
-
-    Parameters
-    ----------
-    version : tuple of int
-        Version in <sdf>.
-    strangers : Strangers
-        Takes what is not known.
-    """
+    """Fills scopes from elements of an SDF of some version; what is not known goes to `strangers`."""
 
     def __init__(self, version: tuple[int, int], strangers: Strangers) -> None:
         self._version, self._strangers = version, strangers
@@ -403,10 +346,7 @@ class ScopeReader:
     def fill(self, scope: Scope, element: Element) -> None:
         """Put all that <sdf>, <world> or <model> holds in a scope, and in those of the models in it.
 
-        Raises
-        ------
-        DescriptionError
-            For elements without a name or with that of another, and for included files in a model.
+        Raises DescriptionError for elements without a name or with that of another, and for included files in a model.
         """
         for child in element:
             if child.tag in ("link", "joint", "frame", "model"):

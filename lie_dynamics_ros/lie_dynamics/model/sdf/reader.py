@@ -38,27 +38,13 @@ _KINDS = {"screw": "helical", "ball": "spherical", "revolute2": "universal"}
 
 @dataclass(eq=False)
 class SdfRobot:
-    """A robot as described by an SDF.
-
-    Attributes
-    ----------
-    name : str
-        Name of the model.
-    gravity : ndarray, shape (3,), or None
-        Of the world around it [m/s^2]; None where there is no world.
-    bodies : BodyTree
-        The tree.
-    cut : list of SdfJoint
-        Joints that close loops.
-    remarks : list of str
-        What is not known or left out, a sentence each.
-    """
+    """A robot as described by an SDF."""
 
     name: str
-    gravity: AnyArray | None
+    gravity: AnyArray | None  # of the world around it (3,) [m/s^2]; None where there is no world
     bodies: BodyTree
-    cut: list[SdfJoint]
-    remarks: list[str]
+    cut: list[SdfJoint]  # joints that close loops
+    remarks: list[str]  # what is not known or left out, a sentence each
 
 
 def read_sdf(
@@ -177,10 +163,7 @@ def read_world(
 ) -> tuple[Scope, AnyArray | None]:
     """Return all models of a file, and the gravity of its world; None where a model stands alone.
 
-    Raises
-    ------
-    DescriptionError
-        For several worlds, and for what `ScopeReader` refuses.
+    Raises DescriptionError for several worlds, and for what `ScopeReader` refuses.
     """
     worlds = [child for child in root if child.tag == "world"]
     if len(worlds) > 1 or (worlds and len(root) > 1):
@@ -207,10 +190,7 @@ def choose_robot(world: Scope, root: Element, origin: str, name: str | None = No
 
     Models in others have names as "outer::inner".
 
-    Raises
-    ------
-    DescriptionError
-        If it is not clear which one that is.
+    Raises DescriptionError if it is not clear which one that is.
     """
     models = world.of_kind("model")
     if name is not None:
@@ -249,10 +229,7 @@ def _path(frame: SdfFrame) -> str:
 def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
     """Return the inertia of a link in its frame; by default 1 kg and 1 kg m^2, as the format requires.
 
-    Raises
-    ------
-    DescriptionError
-        For invalid numbers, and inertias that are to be computed from shapes; names the link.
+    Raises DescriptionError for invalid numbers, and inertias that are to be computed from shapes; names the link.
     """
     fields = link.fields
     if not fields.boolean("gravity", True):
@@ -299,14 +276,8 @@ def is_told(link: SdfFrame) -> bool:
 class Includes:
     """Puts included models in the place of their <include>, where they are found.
 
-    Parameters
-    ----------
-    folders : sequence of path-like
-        Where ``model://NAME`` is looked for, as NAME/model.sdf, or as the only file NAME/*.sdf.
-    version : tuple of int
-        Of the including file.
-    max_size : int
-        Of each file [bytes].
+    ``model://NAME`` is looked for in folders as NAME/model.sdf, or as the only file NAME/*.sdf, of at most `max_size`
+    bytes. `version` is that of the including file.
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]], version: tuple[int, int], max_size: int) -> None:
@@ -316,11 +287,8 @@ class Includes:
     def put_in(self, element: Element, within: Path | None = None, depth: int = 0) -> None:
         """Replace each <include> in <sdf>, <world> or <model> whose file is found.
 
-        Raises
-        ------
-        DescriptionError
-            For files that hold other than one model, that cannot be merged, or that are of a version with other rules
-            for names; too many.
+        Raises DescriptionError for files that hold other than one model, that cannot be merged, or that are of a
+        version with other rules for names; too many.
         """
         for child in list(element):
             if child.tag in ("world", "model"):
@@ -393,10 +361,7 @@ class Includes:
 def _merged(model: Element) -> list[Element]:
     """Return what an included model holds as parts of the model around it, with a frame that stands for its own.
 
-    Raises
-    ------
-    DescriptionError
-        For a placement frame, and a model without links.
+    Raises DescriptionError for a placement frame, and a model without links.
     """
     name, placement = model.get("name", ""), model.get("placement_frame", "")
     parts = [child for child in model if child.tag in ("link", "joint", "frame", "model")]

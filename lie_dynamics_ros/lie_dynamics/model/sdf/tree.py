@@ -48,36 +48,18 @@ class Axis:
 
 @dataclass(eq=False)
 class SdfJoint:
-    """A joint between two links, or between a link and the world.
-
-    Attributes
-    ----------
-    name, kind : str
-        Its name, and one of `AXES`.
-    parent, child : str
-        Names of links; `WORLD` where that does not move.
-    in_parent, in_child : ndarray, shape (4, 4)
-        Its frame in those of the two links, as the file puts them [m].
-    axes : list of Axis
-        As many as its kind has.
-    pitch : float
-        Translation of a screw [m/rad].
-    mimic : Mimic or None
-        The joint that it follows.
-    cut_last : bool
-        Whether the file asks for the loop to be cut here.
-    """
+    """A joint between two links, or between a link and the world."""
 
     name: str
-    kind: str
-    parent: str
+    kind: str  # one of `AXES`
+    parent: str  # name of a link; `WORLD` where that does not move
     child: str
-    in_parent: AnyArray
+    in_parent: AnyArray  # its frame in that of the parent, as the file puts them (4, 4) [m]
     in_child: AnyArray
-    axes: list[Axis] = field(default_factory=list)
-    pitch: float = 0.0
-    mimic: Mimic | None = None
-    cut_last: bool = False
+    axes: list[Axis] = field(default_factory=list)  # as many as its kind has
+    pitch: float = 0.0  # translation of a screw [m/rad]
+    mimic: Mimic | None = None  # the joint that it follows
+    cut_last: bool = False  # whether the file asks for the loop to be cut here
 
     @property
     def label(self) -> str:
@@ -107,17 +89,7 @@ _MODEL_AXES_UNTIL = (1, 4)
 
 
 class JointReader:
-    """Makes joints of their elements.
-
-    Parameters
-    ----------
-    version : tuple of int
-        Version in <sdf>.
-    frames : Frames
-        Of the file.
-    strangers, left_out : Strangers
-        Take what is not known, and what is known but not part of a model.
-    """
+    """Makes joints of their elements; notes what is not known, and what is left out: known, but not part of a model."""
 
     def __init__(self, version: tuple[int, int], frames: Frames, strangers: Strangers, left_out: Strangers) -> None:
         self._version, self._frames = version, frames
@@ -126,11 +98,8 @@ class JointReader:
     def read(self, frame: SdfFrame) -> SdfJoint | None:
         """Return a joint; None where it holds the world to itself.
 
-        Raises
-        ------
-        DescriptionError
-            For unknown kinds, missing or zero axes, invalid numbers, links that are not there or the same;
-            names the joint.
+        Raises DescriptionError for unknown kinds, missing or zero axes, invalid numbers, links that are not there or
+        the same; names the joint.
         """
         fields = frame.fields
         kind = fields.element.get("type", "").lower()
@@ -254,48 +223,24 @@ class JointReader:
 
 @dataclass(eq=False)
 class Tree:
-    """A spanning tree.
+    """A spanning tree."""
 
-    Attributes
-    ----------
-    root : str
-        Name of a link, or `WORLD`.
-    steps : list of (SdfJoint, bool)
-        Joints from the root outwards, depth first, siblings by name; and whether the joint is walked from its child to
-        its parent.
-    cut : list of SdfJoint
-        The others, in the order of the file.
-    """
-
-    root: str
+    root: str  # name of a link, or `WORLD`
+    # from the root outwards, depth first, siblings by name; and whether it is walked from its child to its parent
     steps: list[tuple[SdfJoint, bool]]
-    cut: list[SdfJoint]
+    cut: list[SdfJoint]  # the others, in the order of the file
 
 
 def span(links: Sequence[str], joints: Sequence[SdfJoint], base: str, robot: str) -> Tree:
-    """Return the tree of a robot, and the joints that are cut.
+    """Return the tree of a robot of that name, and the joints that are cut.
 
     Every link hangs on the first joint of the file whose child it is; joints that come later to a link that hangs
     already are cut. What hangs on nothing then is held by the first of these that leads elsewhere, walked from its
     child to its parent. So it is done three times: with the joints that cannot be cut, or of which more than a loop is
     expected (screws, universal joints whose axes are not perpendicular, joints of a <mimic>); with all but those that
-    have <must_be_loop_joint>; with all.
+    have <must_be_loop_joint>; with all. Where no joint determines the link that the robot stands on, it is `base`.
 
-    Parameters
-    ----------
-    links : sequence of str
-        Names of the links.
-    joints : sequence of SdfJoint
-        In the order of the file.
-    base : str
-        The link that the robot stands on where no joint determines it.
-    robot : str
-        Its name.
-
-    Raises
-    ------
-    DescriptionError
-        If the robot falls apart.
+    Raises DescriptionError if the robot falls apart.
     """
     root = _root(links, joints, base)
     groups, hanging = _Groups(), {root}

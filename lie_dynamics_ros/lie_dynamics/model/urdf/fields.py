@@ -50,11 +50,8 @@ class RobotElement:
 def read_robot(source: str | bytes, origin: str) -> RobotElement:
     """Return the robot that XML text or bytes describe.
 
-    Raises
-    ------
-    DescriptionError
-        For what `ElementReader.read` refuses; what is no URDF, or of a version that is not known; links and joints
-        without a name.
+    Raises DescriptionError for what `ElementReader.read` refuses; what is no URDF, or of a version that is not known;
+    links and joints without a name.
     """
     reader = _Reader(origin, "URDF", namespaces=True)
     head = source[:4000]
@@ -169,13 +166,7 @@ _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 
 
 class Strangers:
-    """Content of a file that is not read, with its links and joints.
-
-    Parameters
-    ----------
-    what : str
-        What is true of all of them.
-    """
+    """Content of a file that is not read, with its links and joints; `what` is true of all of them."""
 
     def __init__(self, what: str = "not known in URDF, and not used") -> None:
         self._what = what
@@ -200,16 +191,7 @@ class Strangers:
 class Fields:
     """The children of one <joint> or <inertial>: of each kind the first, as urdfdom takes them.
 
-    Parameters
-    ----------
-    element : Element
-        The <joint> or <inertial>.
-    owner, name : str
-        "joint" or "link", and its name.
-    robot : RobotElement
-        For its namespace and version.
-    strangers : Strangers
-        Takes what is not known.
+    The `owner` is a "joint" or "link"; what is not known goes to `strangers`.
     """
 
     def __init__(self, element: Element, owner: str, name: str, robot: RobotElement, strangers: Strangers) -> None:
@@ -251,16 +233,9 @@ class Fields:
         return short_name(self._required(tag, attribute), f"{self._label}: '{attribute}' of <{tag}>")
 
     def number(self, tag: str, attribute: str, default: float | None = None, infinite: bool = False) -> float:
-        """Return the number that an attribute holds, the default where it is not there.
+        """Return the number that an attribute holds, the default where it is not there; without one it must be there.
 
-        Parameters
-        ----------
-        tag, attribute : str
-            Where it is.
-        default : float, optional
-            None: the attribute must be there.
-        infinite : bool
-            inf and -inf are numbers too.
+        Where `infinite`, inf and -inf are numbers too.
         """
         found = self._found.get(tag)
         if found is None or attribute not in found:

@@ -78,12 +78,8 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = (), kind:
     """Return the path that a plain path, a file:// or a package:// URI means.
 
     A package is looked for in `package_dirs`, then under `share` of each AMENT_PREFIX_PATH entry, then in
-    ROS_PACKAGE_PATH; a folder matches if it holds the package or has its name.
-
-    Raises
-    ------
-    DescriptionError
-        If no such package or file is found; lists where it was looked for.
+    ROS_PACKAGE_PATH; a folder matches if it holds the package or has its name. Raises DescriptionError if no such
+    package or file is found; lists where it was looked for.
     """
     try:
         if uri.startswith("file://"):
