@@ -8,32 +8,10 @@ from support.compare import relative
 from support.loops import random_loop
 from support.sample_trees import branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    ConstraintSet,
-    InputError,
-    Loop,
-    ModelBuilder,
-    SingularityError,
-    SpatialInertia,
-    assemble,
-    consistent_acceleration,
-    consistent_velocity,
-    constrained_forward_derivatives,
-    constrained_forward_dynamics,
-    constrained_hybrid_dynamics,
-    constrained_inverse_derivatives,
-    constrained_inverse_dynamics,
-    constraint_error,
-    constraint_quantities,
-    frame_pose,
-    joint_types,
-    kinetic_energy,
-    mass_matrix,
-    project_to_constraints,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, four_bar
 
-WEIGHT = SpatialInertia(1.0, np.zeros(3), 0.1 * np.eye(3))
+WEIGHT = ld.SpatialInertia(1.0, np.zeros(3), 0.1 * np.eye(3))
 
 
 @pytest.mark.parametrize("crank", [-2.5, -1.0, 0.3, 1.4, 3.0])
@@ -45,13 +23,13 @@ def test_four_bar_in_closed_form(crank):
     A = np.cos(crank) - k1 - k2 * np.cos(crank) + k3
     B, C = -2.0 * np.sin(crank), k1 - (k2 + 1.0) * np.cos(crank) + k3
     rockers = [2.0 * np.arctan2(-B + s * np.sqrt(B * B - 4.0 * A * C), 2.0 * A) for s in (1.0, -1.0)]
-    found = assemble(made.model, made.constraints, made.q + np.array([0.0, 0.2, -0.1]), held=["crank"])
+    found = ld.assemble(made.model, made.constraints, made.q + np.array([0.0, 0.2, -0.1]), held=["crank"])
     assert found.converged
     assert found.q[0] == made.q[0]
     assert min(abs(np.exp(1j * found.q[2]) - np.exp(1j * r)) for r in rockers) < 1e-12
     assert (found.rank, found.mobility) == (2, 1)
     # The rocker's rate, from the derivative of the closure equation.
-    qd = consistent_velocity(made.model, made.constraints, found.q, [1.0, 0.0, 0.0], held=["crank"])
+    qd = ld.consistent_velocity(made.model, made.constraints, found.q, [1.0, 0.0, 0.0], held=["crank"])
     coupler = found.q[0] + found.q[1]
     assert qd[2] == pytest.approx(a * np.sin(crank - coupler) / (c * np.sin(found.q[2] - coupler)), rel=1e-10)
 
@@ -74,7 +52,7 @@ def test_loops_between_all_kinds_of_joints(rng):
         # Frame 2 is put where it must be at q, and the mechanism is then disturbed.
         q = tree.random(rng)
         loop = random_loop(rng, kind, tree.moving[3], tree.moving[6])
-        T1 = frame_pose(model, q, loop.first) @ loop.first_placement
+        T1 = ld.frame_pose(model, q, loop.first) @ loop.first_placement
         align = np.eye(4)
         if kind == "revolute":
             align[:3, :3] = rotation_between(loop.second_axis, loop.axis)
@@ -82,17 +60,17 @@ def test_loops_between_all_kinds_of_joints(rng):
             align[:3, :3] = rotation_between(loop.second_axis, np.cross(loop.axis, [0.3, 0.5, 0.7]))
         if kind == "distance":
             align[0, 3] = loop.length
-        second = np.linalg.inv(frame_pose(model, q, loop.second)) @ T1 @ align
-        closed = Loop(
+        second = np.linalg.inv(ld.frame_pose(model, q, loop.second)) @ T1 @ align
+        closed = ld.Loop(
             **{k: v for k, v in vars(loop).items() if k != "second_placement" and v is not None},
             second_placement=second,
         )
-        constraints = ConstraintSet(model, [closed])
-        assert np.abs(constraint_error(model, constraints, q)).max() < 1e-13
+        constraints = ld.ConstraintSet(model, [closed])
+        assert np.abs(ld.constraint_error(model, constraints, q)).max() < 1e-13
         guess = model.integrate(q, 0.3 * rng.normal(size=model.nv))
-        found = assemble(model, constraints, guess)
+        found = ld.assemble(model, constraints, guess)
         assert found.converged, kind
-        assert np.abs(constraint_error(model, constraints, found.q)).max() < 1e-12
+        assert np.abs(ld.constraint_error(model, constraints, found.q)).max() < 1e-12
         assert found.rank == loop.size
 
 
@@ -106,7 +84,7 @@ def rotation_between(a, b):
 
 def upright(model, kind, q):
     """Cosine between the axes that the joint holds together; the least one where a frame is held."""
-    R = frame_pose(model, q, "body")[:3, :3]
+    R = ld.frame_pose(model, q, "body")[:3, :3]
     return R[0, 0] if kind == "welded_in_plane" else min(np.diag(R)) if kind in ("welded", "prismatic") else R[2, 2]
 
 
@@ -121,58 +99,60 @@ UPSIDE_DOWN = [
 
 @pytest.mark.parametrize(("kind", "turn"), UPSIDE_DOWN)
 def test_never_upside_down(kind, turn, rng):
-    model = ModelBuilder().add("body", None, joint_types.free(), inertia=WEIGHT).build()
-    constraints = ConstraintSet(model, [Loop(kind, "world", "body")])
+    model = ld.ModelBuilder().add("body", None, ld.joint_types.free(), inertia=WEIGHT).build()
+    constraints = ld.ConstraintSet(model, [ld.Loop(kind, "world", "body")])
     still, held = np.zeros(6), np.zeros(6, bool)
     there = np.array([*turn, 0, 0, 0], float)
-    assert np.abs(constraint_error(model, constraints, there)).max() == pytest.approx(2.25)
+    assert np.abs(ld.constraint_error(model, constraints, there)).max() == pytest.approx(2.25)
     for refused in (
-        lambda: constrained_forward_dynamics(model, constraints, there, still, still),
-        lambda: constrained_forward_dynamics(model, constraints, [there, model.neutral()], still, still),
-        lambda: constrained_inverse_dynamics(model, constraints, there, still, still),
-        lambda: constrained_hybrid_dynamics(model, constraints, there, still, still, still, held),
-        lambda: constrained_forward_derivatives(model, constraints, there, still, still),
-        lambda: constrained_inverse_derivatives(model, constraints, there, still, still),
-        lambda: consistent_velocity(model, constraints, there, still),
-        lambda: consistent_acceleration(model, constraints, there, still, still),
+        lambda: ld.constrained_forward_dynamics(model, constraints, there, still, still),
+        lambda: ld.constrained_forward_dynamics(model, constraints, [there, model.neutral()], still, still),
+        lambda: ld.constrained_inverse_dynamics(model, constraints, there, still, still),
+        lambda: ld.constrained_hybrid_dynamics(model, constraints, there, still, still, still, held),
+        lambda: ld.constrained_forward_derivatives(model, constraints, there, still, still),
+        lambda: ld.constrained_inverse_derivatives(model, constraints, there, still, still),
+        lambda: ld.consistent_velocity(model, constraints, there, still),
+        lambda: ld.consistent_acceleration(model, constraints, there, still, still),
     ):
-        with pytest.raises(InputError, match=r"loop .* is closed upside down"):
+        with pytest.raises(ld.InputError, match=r"loop .* is closed upside down"):
             refused()
     near, sizes = [], [0.0] * 2 + [0.3] * 10
     for size in sizes:
         guess = model.integrate(there, rng.normal(size=6) * size)
-        found = assemble(model, constraints, guess)
+        found = ld.assemble(model, constraints, guess)
         assert found.converged or size == 0.0
         assert upright(model, kind, found.q) > (0.0 if kind == "welded_in_plane" else 0.9) or not found.converged
-        with contextlib.suppress(SingularityError):
-            near.append(project_to_constraints(model, constraints, guess)[0])
+        with contextlib.suppress(ld.SingularityError):
+            near.append(ld.project_to_constraints(model, constraints, guess)[0])
             assert upright(model, kind, near[-1]) > (0.0 if kind == "welded_in_plane" else 0.9)  # which may tilt
-            assert np.abs(constraint_error(model, constraints, near[-1])).max() < 1e-12
+            assert np.abs(ld.constraint_error(model, constraints, near[-1])).max() < 1e-12
     assert len(near) > 0.5 * len(sizes) or turn[3] != 0  # from a third of a turn it may give up, never end there
 
 
 def test_errors_of_a_turned_loop_have_the_jacobian(rng):
     """What is added beyond a quarter of a turn is constant, so A stays the derivative of the errors."""
-    model = ModelBuilder().add("body", None, joint_types.free(), inertia=WEIGHT).build()
+    model = ld.ModelBuilder().add("body", None, ld.joint_types.free(), inertia=WEIGHT).build()
     for kind in ("welded", "revolute", "prismatic", "planar", "cylindrical", "welded_in_plane", "universal"):
-        constraints = ConstraintSet(model, [Loop(kind, "world", "body")])
+        constraints = ld.ConstraintSet(model, [ld.Loop(kind, "world", "body")])
         for _ in range(10):
             q, step = model.random(rng), 1e-6 * rng.normal(size=6)
-            change = np.subtract(*(constraint_error(model, constraints, model.integrate(q, s * step)) for s in (1, -1)))
-            rates = 2.0 * constraint_quantities(model, constraints, q, step).rate
+            change = np.subtract(
+                *(ld.constraint_error(model, constraints, model.integrate(q, s * step)) for s in (1, -1))
+            )
+            rates = 2.0 * ld.constraint_quantities(model, constraints, q, step).rate
             np.testing.assert_allclose(change, rates, atol=1e-11)
 
 
 def test_loops_that_cannot_close_are_reported():
     model = (
-        ModelBuilder()
-        .add("a", None, joint_types.revolute(), inertia=WEIGHT)
-        .add("b", None, joint_types.revolute(), placement=_at(5.0), inertia=WEIGHT)
+        ld.ModelBuilder()
+        .add("a", None, ld.joint_types.revolute(), inertia=WEIGHT)
+        .add("b", None, ld.joint_types.revolute(), placement=_at(5.0), inertia=WEIGHT)
         .build()
     )
     ends = {"first_placement": _at(1.0), "second_placement": _at(1.0)}
-    constraints = ConstraintSet(model, [Loop.spherical("a", "b", name="rope", **ends)])
-    found = assemble(model, constraints, [0.4, 2.0])
+    constraints = ld.ConstraintSet(model, [ld.Loop.spherical("a", "b", name="rope", **ends)])
+    found = ld.assemble(model, constraints, [0.4, 2.0])
     assert not found.converged
     assert found.worst == "rope"
     assert found.residual == pytest.approx(3.0, abs=1e-6)
@@ -189,15 +169,15 @@ def test_consistent_rates_are_the_nearest(make, rng):
     made = make()
     model, constraints, q = made.model, made.constraints, made.q
     wish, wish2 = rng.normal(size=(2, model.nv))
-    c = constraint_quantities(model, constraints, q, wish)
-    qd = consistent_velocity(model, constraints, q, wish)
+    c = ld.constraint_quantities(model, constraints, q, wish)
+    qd = ld.consistent_velocity(model, constraints, q, wish)
     assert np.abs(c.jacobian @ qd).max() < 1e-13
     # What was taken away is orthogonal, in the metric of M, to all that is allowed.
-    M = mass_matrix(model, q)
+    M = ld.mass_matrix(model, q)
     null = np.linalg.svd(c.jacobian)[2][np.linalg.matrix_rank(c.jacobian) :]
     assert np.abs(null @ M @ (wish - qd)).max() < 1e-12
-    c = constraint_quantities(model, constraints, q, qd)
-    qdd = consistent_acceleration(model, constraints, q, qd, wish2)
+    c = ld.constraint_quantities(model, constraints, q, qd)
+    qdd = ld.consistent_acceleration(model, constraints, q, qd, wish2)
     assert np.abs(c.jacobian @ qdd + c.bias).max() < 1e-12 * (1.0 + np.abs(c.bias).max())
     assert np.abs(null @ M @ (wish2 - qdd)).max() < 1e-11
 
@@ -206,12 +186,12 @@ def test_held_rates(rng):
     made = five_bar()
     model, constraints, q = made.model, made.constraints, made.q
     held = ["joint_1", "joint_5"]
-    qd = consistent_velocity(model, constraints, q, [1.0, 0, 0, 0, -2.0], held=held)
+    qd = ld.consistent_velocity(model, constraints, q, [1.0, 0, 0, 0, -2.0], held=held)
     assert (qd[0], qd[4]) == (1.0, -2.0)
-    with pytest.raises(InputError, match="no rates satisfy constraint 'cut'"):
-        consistent_velocity(model, constraints, q, rng.normal(size=5), held=["joint_1", "joint_2", "joint_5"])
-    with pytest.raises(InputError, match="one state is expected"):
-        consistent_velocity(model, constraints, q, np.zeros((2, 5)))
+    with pytest.raises(ld.InputError, match="no rates satisfy constraint 'cut'"):
+        ld.consistent_velocity(model, constraints, q, rng.normal(size=5), held=["joint_1", "joint_2", "joint_5"])
+    with pytest.raises(ld.InputError, match="one state is expected"):
+        ld.consistent_velocity(model, constraints, q, np.zeros((2, 5)))
 
 
 @pytest.mark.parametrize("make", [lambda: four_bar(spatial=True), five_bar, delta_robot])
@@ -220,17 +200,17 @@ def test_projection(make, rng):
     model, constraints = made.model, made.constraints
     q = model.integrate(made.q, 1e-3 * rng.normal(size=(3, model.nv)))
     qd = rng.normal(size=(3, model.nv))
-    x, v = project_to_constraints(model, constraints, q, qd)
-    error, rate = constraint_error(model, constraints, x, v)
+    x, v = ld.project_to_constraints(model, constraints, q, qd)
+    error, rate = ld.constraint_error(model, constraints, x, v)
     assert np.abs(error).max() < 1e-13
     assert np.abs(rate).max() < 1e-13
-    assert (kinetic_energy(model, x, v) <= kinetic_energy(model, x, qd)).all()
+    assert (ld.kinetic_energy(model, x, v) <= ld.kinetic_energy(model, x, qd)).all()
     moved = model.difference(q, x)
     assert 1e-5 < np.abs(moved).max() < 1e-1
     for k in range(3):
-        assert relative(v[k], consistent_velocity(model, constraints, x[k], qd[k])) < 1e-10
-    again, same = project_to_constraints(model, constraints, x, v)
+        assert relative(v[k], ld.consistent_velocity(model, constraints, x[k], qd[k])) < 1e-10
+    again, same = ld.project_to_constraints(model, constraints, x, v)
     assert np.array_equal(again, x)
     assert np.abs(same - v).max() < 1e-12
-    with pytest.raises(SingularityError, match="does not close"):
-        project_to_constraints(model, constraints, model.integrate(made.q, rng.normal(size=model.nv)), iterations=1)
+    with pytest.raises(ld.SingularityError, match="does not close"):
+        ld.project_to_constraints(model, constraints, model.integrate(made.q, rng.normal(size=model.nv)), iterations=1)

@@ -10,13 +10,7 @@ from support.grids import all_of, every_run
 from support.loops import random_pose
 from support.sample_trees import branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    ClosedLoopTracker,
-    ConstraintSet,
-    Loop,
-    constraint_quantities,
-    frame_pose,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.kernels import tracking as tk
 from lie_dynamics_ros.lie_dynamics.constraints.kinds import SIZES
 
@@ -34,14 +28,14 @@ def tree_with_loops(rng, kinds):
             shift[0, 3] = 0.6
         if kind == "prismatic":
             shift[2, 3] = 0.3
-        first = np.linalg.inv(frame_pose(model, q, a)) @ frame_pose(model, q, b) @ second @ np.linalg.inv(shift)
+        first = np.linalg.inv(ld.frame_pose(model, q, a)) @ ld.frame_pose(model, q, b) @ second @ np.linalg.inv(shift)
         loops.append(
-            Loop(
+            ld.Loop(
                 kind, a, b, name=f"{kind} {k}", length=0.6 if kind == "distance" else None,
                 first_placement=first, second_placement=second,
             )
         )  # fmt: skip
-    return model, ConstraintSet(model, loops), q
+    return model, ld.ConstraintSet(model, loops), q
 
 
 @pytest.mark.parametrize("kind", SIZES)
@@ -49,28 +43,28 @@ def test_bounds_of_second_derivatives(kind, rng):
     """C D^2 f[x, x] is C times the bias at the rates x: nowhere in the ball is it larger than the bound."""
     model, constraints, q = tree_with_loops(rng, [kind, kind])
     names = [j.name for j in model.joints if j.type.nq == 1]
-    fixed = ConstraintSet(model, [*constraints.loops, Loop.welded("world", model.joints[0].body, name="base",
-        first_placement=frame_pose(model, q, model.joints[0].body))])  # fmt: skip
+    fixed = ld.ConstraintSet(model, [*constraints.loops, ld.Loop.welded("world", model.joints[0].body, name="base",
+        first_placement=ld.frame_pose(model, q, model.joints[0].body))])  # fmt: skip
     speeds = {j.name: (1.3, 0.7) if j.kind == "free" else float(rng.uniform(0.5, 2.0)) for j in model.joints}
     universal = [j.name for j in model.joints if j.kind == "universal"]
     ball = next(j.name for j in model.joints if j.kind == "spherical")
-    free_ball = Loop.welded("world", model.joint(ball).body, name="ball",
-        first_placement=frame_pose(model, q, model.joint(ball).body))  # fmt: skip
-    turned = Loop.welded("world", model.joint(universal[0]).body, name="universal",
-        first_placement=frame_pose(model, q, model.joint(universal[0]).body))  # fmt: skip
-    every = ConstraintSet(model, [*fixed.loops, free_ball, turned])
-    tracker = ClosedLoopTracker(model, every, q, names, speeds)
+    free_ball = ld.Loop.welded("world", model.joint(ball).body, name="ball",
+        first_placement=ld.frame_pose(model, q, model.joint(ball).body))  # fmt: skip
+    turned = ld.Loop.welded("world", model.joint(universal[0]).body, name="universal",
+        first_placement=ld.frame_pose(model, q, model.joint(universal[0]).body))  # fmt: skip
+    every = ld.ConstraintSet(model, [*fixed.loops, free_ball, turned])
+    tracker = ld.ClosedLoopTracker(model, every, q, names, speeds)
     found = tracker.update(q[[model.joint(n).q_slice.start for n in names]], dt=1e-3)
     bound, row = found._row[tk.BOUND], found.q
     assert found.valid and bound > 0.0
-    A = constraint_quantities(model, every, row, np.zeros(model.nv)).jacobian
+    A = ld.constraint_quantities(model, every, row, np.zeros(model.nv)).jacobian
     weights = 1e-3 * np.eye(model.nv)[[model.joint(n).v_slice.start for n in names]]
     C = np.linalg.pinv(np.concatenate([A, weights]))[:, : len(A)]
     worst = 0.0
     for _ in range(80):
         radius = rng.uniform(0.0, 1.0) * min(found.regular_for, 2.0 / bound)
         x, shift = ball_point(model, speeds, rng), radius * ball_point(model, speeds, rng)
-        second = C @ constraint_quantities(model, every, model.integrate(row, shift), x).bias
+        second = C @ ld.constraint_quantities(model, every, model.integrate(row, shift), x).bias
         worst = max(worst, size(model, speeds, second))
     assert 0.01 * bound < worst <= bound
 

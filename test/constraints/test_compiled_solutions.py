@@ -11,20 +11,7 @@ from support.grids import every_run
 from support.loops import random_loop
 from support.sample_trees import branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    ConstraintSet,
-    Coupling,
-    UserConstraint,
-    assemble,
-    consistent_acceleration,
-    consistent_velocity,
-    constrained_forward_derivatives,
-    constrained_hybrid_derivatives,
-    constrained_inverse_derivatives,
-    constrained_inverse_dynamics,
-    constraint_quantities,
-    project_to_constraints,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 
 RESOLUTIONS = {
@@ -38,10 +25,10 @@ def moving(made, rng, count=3):
     """Closed states near the mechanism's own, and consistent motions."""
     model, constraints = made.model, made.constraints
     q = np.array([model.integrate(made.q, 0.02 * rng.normal(size=model.nv)) for _ in range(count)])
-    q, _ = project_to_constraints(model, constraints, q)
-    qd = np.array([consistent_velocity(model, constraints, x, rng.normal(size=model.nv)) for x in q])
+    q, _ = ld.project_to_constraints(model, constraints, q)
+    qd = np.array([ld.consistent_velocity(model, constraints, x, rng.normal(size=model.nv)) for x in q])
     qdd = np.array(
-        [consistent_acceleration(model, constraints, *x, rng.normal(size=model.nv)) for x in zip(q, qd, strict=True)]
+        [ld.consistent_acceleration(model, constraints, *x, rng.normal(size=model.nv)) for x in zip(q, qd, strict=True)]
     )
     return q, qd, qdd
 
@@ -59,7 +46,7 @@ def test_inverse_dynamics(name, resolution, rng, monkeypatch):
 
     def solutions():
         return [
-            constrained_inverse_dynamics(
+            ld.constrained_inverse_dynamics(
                 made.model,
                 made.constraints,
                 q,
@@ -92,11 +79,11 @@ def test_derivatives(name, problem, rng, monkeypatch):
 
     def derivatives():
         if problem == "forward":
-            return constrained_forward_derivatives(model, constraints, q, qd, tau)
+            return ld.constrained_forward_derivatives(model, constraints, q, qd, tau)
         if problem == "inverse":
-            return constrained_inverse_derivatives(model, constraints, q, qd, qdd, actuated=names)
+            return ld.constrained_inverse_derivatives(model, constraints, q, qd, qdd, actuated=names)
         some = names if problem == "hybrid" else names[:1]
-        return constrained_hybrid_derivatives(model, constraints, q, qd, qdd, tau, some)
+        return ld.constrained_hybrid_derivatives(model, constraints, q, qd, qdd, tau, some)
 
     ours = derivatives()
     by_singular_values(monkeypatch, "derivatives")
@@ -112,8 +99,8 @@ def test_a_state_of_lower_rank_among_others(rng):
     plane, space = four_bar(), four_bar(spatial=True)
     q, qd, qdd = moving(plane, rng)
     options = {"actuated": list(plane.actuated), "resolution": "least_torque"}
-    a = constrained_inverse_dynamics(plane.model, plane.constraints, q, qd, qdd, **options)
-    b = constrained_inverse_dynamics(space.model, space.constraints, q, qd, qdd, **options)
+    a = ld.constrained_inverse_dynamics(plane.model, plane.constraints, q, qd, qdd, **options)
+    b = ld.constrained_inverse_dynamics(space.model, space.constraints, q, qd, qdd, **options)
     assert relative(a.tau, b.tau) < 1e-11
     assert np.array_equal(a.rank, b.rank)
 
@@ -125,11 +112,11 @@ def constrained_tree(rng, kind, extras):
     q0 = tree.random(rng)
     own = []
     if "coupling" in extras:
-        own.append(Coupling({model.joint_names[1]: 1.0, model.joint_names[4]: 0.5}, q0[7] + 0.5 * q0[-1]))
+        own.append(ld.Coupling({model.joint_names[1]: 1.0, model.joint_names[4]: 0.5}, q0[7] + 0.5 * q0[-1]))
     if "user" in extras:
         height = q0[6]
-        own.append(UserConstraint("height", 1, lambda x: np.array([x[6] - height + 0.1 * np.sin(x[7] - q0[7])])))
-    return model, ConstraintSet(model, [loop, *own]), q0
+        own.append(ld.UserConstraint("height", 1, lambda x: np.array([x[6] - height + 0.1 * np.sin(x[7] - q0[7])])))
+    return model, ld.ConstraintSet(model, [loop, *own]), q0
 
 
 @pytest.mark.parametrize(
@@ -141,16 +128,16 @@ def constrained_tree(rng, kind, extras):
 )
 def test_projection(kind, extras, rng):
     model, constraints, q0 = constrained_tree(rng, kind, extras)
-    closed = assemble(model, constraints, q0)
+    closed = ld.assemble(model, constraints, q0)
     assert closed.converged
     rates = rng.normal(size=(3, model.nv))
     moved = np.array([model.integrate(closed.q, 1e-4 * rng.normal(size=model.nv)) for _ in range(3)])
-    q, qd = project_to_constraints(model, constraints, moved, rates)
-    found = constraint_quantities(model, constraints, q, qd)
+    q, qd = ld.project_to_constraints(model, constraints, moved, rates)
+    found = ld.constraint_quantities(model, constraints, q, qd)
     assert np.abs(found.error).max() < 1e-12
     assert np.abs(found.rate).max() < 1e-8 if "user" in extras else np.abs(found.rate).max() < 1e-11
     for k in range(3):
-        alone = project_to_constraints(model, constraints, moved[k], rates[k])
+        alone = ld.project_to_constraints(model, constraints, moved[k], rates[k])
         assert np.abs(model.difference(alone[0], q[k])).max() < 1e-9
         assert np.abs(alone[1] - qd[k]).max() < 1e-6
 
@@ -158,7 +145,7 @@ def test_projection(kind, extras, rng):
 def test_derivatives_along_parameters_are_made_when_asked_for():
     made = five_bar()
     state = made.q, np.zeros(5), np.ones(5)
-    found = constrained_forward_derivatives(made.model, made.constraints, *state)
+    found = ld.constrained_forward_derivatives(made.model, made.constraints, *state)
     again = pickle.loads(pickle.dumps(found))
     assert found.qdd.dparameters is found.qdd.dparameters
     assert np.array_equal(again.tau.dparameters, found.tau.dparameters)

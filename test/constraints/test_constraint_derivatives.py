@@ -6,22 +6,7 @@ from support.compare import relative
 from support.loops import random_loop, random_loops
 from support.sample_trees import around, branched, chain, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    Baumgarte,
-    ConstraintSet,
-    Coupling,
-    SpatialInertia,
-    UserConstraint,
-    consistent_acceleration,
-    consistent_velocity,
-    constrained_forward_derivatives,
-    constrained_forward_dynamics,
-    constrained_hybrid_derivatives,
-    constrained_hybrid_dynamics,
-    constrained_inverse_derivatives,
-    constrained_inverse_dynamics,
-    constraint_quantities,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.derivatives import constraint_derivatives
 from lie_dynamics_ros.lie_dynamics.constraints.inputs import read_states
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
@@ -54,7 +39,7 @@ def agree(found, model, function, q, qd, given, rng):
     def with_parameters(step):
         changed = model
         for k in np.unique(np.flatnonzero(step) // 10):
-            inertia = SpatialInertia.from_parameters(inertias[k] + 0.05 * step[10 * k : 10 * k + 10])
+            inertia = ld.SpatialInertia.from_parameters(inertias[k] + 0.05 * step[10 * k : 10 * k + 10])
             changed = changed.with_inertia(int(k), inertia)
         return changed
 
@@ -80,14 +65,14 @@ def test_loops(kind, rng):
     """Every cut joint, on joints of several kinds."""
     tree = around(rng, kind)
     model = to_model(tree)
-    constraints = ConstraintSet(model, random_loops(rng, tree))
+    constraints = ld.ConstraintSet(model, random_loops(rng, tree))
     q, qd, qdd = tree.random(rng), rng.normal(size=tree.nv), rng.normal(size=tree.nv)
     force = rng.normal(size=constraints.size)
     states = read_states(model, constraints, {"q": q, "qd": qd})
     found = constraint_derivatives(model, constraints, states, qdd[None], force[None])
 
     def values(x, v):
-        c = constraint_quantities(model, constraints, x, v)
+        c = ld.constraint_quantities(model, constraints, x, v)
         return c.jacobian @ v, c.jacobian @ qdd + c.bias, c.jacobian.T @ force
 
     along_q = differences(lambda e: values(model.integrate(q, e), qd), np.eye(tree.nv))
@@ -107,25 +92,27 @@ def floating(rng, custom=False):
     ("custom", "stabilization"),
     [
         (False, None),
-        (True, Baumgarte(3.0, 0.7)),
-        pytest.param(False, Baumgarte(3.0, 0.7), marks=pytest.mark.slow),
+        (True, ld.Baumgarte(3.0, 0.7)),
+        pytest.param(False, ld.Baumgarte(3.0, 0.7), marks=pytest.mark.slow),
         pytest.param(True, None, marks=pytest.mark.slow),
     ],
 )
 def test_forward(custom, stabilization, rng):
     tree = floating(rng, custom)
     model = to_model(tree)
-    own = UserConstraint("own", 1, lambda x: np.array([np.sin(x[7])]), lambda x: np.cos(x[7]) * np.eye(model.nv)[6:7])
-    coupling = Coupling({model.joint_names[5]: 1.0, model.joint_names[1]: -2.0}, 0.1)
+    own = ld.UserConstraint(
+        "own", 1, lambda x: np.array([np.sin(x[7])]), lambda x: np.cos(x[7]) * np.eye(model.nv)[6:7]
+    )
+    coupling = ld.Coupling({model.joint_names[5]: 1.0, model.joint_names[1]: -2.0}, 0.1)
     loop = random_loop(rng, "universal", tree.moving[2], tree.moving[5])
-    constraints = ConstraintSet(model, [loop] if custom else [loop, own, coupling])
+    constraints = ld.ConstraintSet(model, [loop] if custom else [loop, own, coupling])
     q, qd, tau = tree.random(rng), rng.normal(size=tree.nv), rng.normal(size=tree.nv)
     f_ext = rng.normal(size=(model.n_bodies, 6))
 
     def function(m, x, v, t):
-        return constrained_forward_dynamics(m, constraints, x, v, t, f_ext, stabilization=stabilization)
+        return ld.constrained_forward_dynamics(m, constraints, x, v, t, f_ext, stabilization=stabilization)
 
-    found = constrained_forward_derivatives(model, constraints, q, qd, tau, f_ext, stabilization=stabilization)
+    found = ld.constrained_forward_derivatives(model, constraints, q, qd, tau, f_ext, stabilization=stabilization)
     agree(found, model, function, q, qd, tau, rng)
 
 
@@ -148,9 +135,9 @@ def test_inverse(actuated, options, rng):
     options = {**options, "actuated": actuated, "passive_torque": passive}
 
     def function(m, x, v, a):
-        return constrained_inverse_dynamics(m, constraints, x, v, a, **options)
+        return ld.constrained_inverse_dynamics(m, constraints, x, v, a, **options)
 
-    found = constrained_inverse_derivatives(model, constraints, q, qd, qdd, **options)
+    found = ld.constrained_inverse_derivatives(model, constraints, q, qd, qdd, **options)
     agree(found, model, function, q, qd, qdd, rng)
 
 
@@ -158,24 +145,24 @@ def test_inverse(actuated, options, rng):
 def test_hybrid(u, rng):
     tree = floating(rng)
     model = to_model(tree)
-    constraints = ConstraintSet(model, [random_loop(rng, "spherical", tree.moving[2], tree.moving[5])])
+    constraints = ld.ConstraintSet(model, [random_loop(rng, "spherical", tree.moving[2], tree.moving[5])])
     mask = np.zeros(tree.nv, bool)
     mask[u] = True
     q, qd, given = tree.random(rng), rng.normal(size=tree.nv), rng.normal(size=tree.nv)
 
     def function(m, x, v, c):
-        return constrained_hybrid_dynamics(m, constraints, x, v, c, c, mask)
+        return ld.constrained_hybrid_dynamics(m, constraints, x, v, c, c, mask)
 
-    found = constrained_hybrid_derivatives(model, constraints, q, qd, given, given, mask)
+    found = ld.constrained_hybrid_derivatives(model, constraints, q, qd, given, given, mask)
     agree(found, model, function, q, qd, given, rng)
 
 
 def test_dependent_constraints(rng):
     """A hinge in space that closes a plane linkage: motion and joint forces have derivatives all the same."""
     plane, space = four_bar(), four_bar(spatial=True)
-    qd, tau = consistent_velocity(plane.model, plane.constraints, plane.q, rng.normal(size=3)), rng.normal(size=3)
-    a = constrained_forward_derivatives(plane.model, plane.constraints, plane.q, qd, tau)
-    b = constrained_forward_derivatives(space.model, space.constraints, space.q, qd, tau)
+    qd, tau = ld.consistent_velocity(plane.model, plane.constraints, plane.q, rng.normal(size=3)), rng.normal(size=3)
+    a = ld.constrained_forward_derivatives(plane.model, plane.constraints, plane.q, qd, tau)
+    b = ld.constrained_forward_derivatives(space.model, space.constraints, space.q, qd, tau)
     for name in ("dq", "dqd", "dgiven", "dparameters"):
         assert relative(getattr(b.qdd, name), getattr(a.qdd, name)) < 1e-10
 
@@ -184,13 +171,13 @@ def test_more_accelerations_than_freedoms(rng):
     """Along consistent motions, hybrid dynamics with all but one coordinate given is inverse dynamics."""
     made = five_bar()
     model, constraints, q = made.model, made.constraints, made.q
-    qd = consistent_velocity(model, constraints, q, rng.normal(size=5))
-    qdd = consistent_acceleration(model, constraints, q, qd, rng.normal(size=5))
+    qd = ld.consistent_velocity(model, constraints, q, rng.normal(size=5))
+    qdd = ld.consistent_acceleration(model, constraints, q, qd, rng.normal(size=5))
     mask = np.array([True, True, True, False, True])
     tau = np.zeros(5)
-    found = constrained_hybrid_derivatives(model, constraints, q, qd, qdd, tau, mask)
-    inverse = constrained_inverse_derivatives(model, constraints, q, qd, qdd, actuated=mask)
-    along = consistent_velocity(model, constraints, q, rng.normal(size=5))
+    found = ld.constrained_hybrid_derivatives(model, constraints, q, qd, qdd, tau, mask)
+    inverse = ld.constrained_inverse_derivatives(model, constraints, q, qd, qdd, actuated=mask)
+    along = ld.consistent_velocity(model, constraints, q, rng.normal(size=5))
     given = np.where(mask, along, 0.0)
     assert relative(found.qdd.dgiven @ given, along) < 1e-10
     assert relative(found.tau.dgiven @ given, inverse.tau.dgiven @ along) < 1e-9
@@ -200,11 +187,11 @@ def test_more_accelerations_than_freedoms(rng):
 def test_batches(rng):
     tree = chain(rng, ["free", "revolute", "spherical", "universal"])
     model = to_model(tree)
-    constraints = ConstraintSet(model, [random_loop(rng, "point_in_plane", tree.moving[0], tree.moving[3])])
+    constraints = ld.ConstraintSet(model, [random_loop(rng, "point_in_plane", tree.moving[0], tree.moving[3])])
     q = np.array([tree.random(rng) for _ in range(3)])
     qd, tau = rng.normal(size=(2, 1, tree.nv)), rng.normal(size=tree.nv)
-    found = constrained_forward_derivatives(model, constraints, q, qd, tau)
-    single = constrained_forward_derivatives(model, constraints, q[1], qd[1, 0], tau)
+    found = ld.constrained_forward_derivatives(model, constraints, q, qd, tau)
+    single = ld.constrained_forward_derivatives(model, constraints, q[1], qd[1, 0], tau)
     assert found.qdd.dparameters.shape == (2, 3, tree.nv, 10 * model.n_bodies)
     assert relative(found.qdd.dq[1, 1], single.qdd.dq) < 1e-11
     assert relative(found.multipliers.dgiven[1, 1], single.multipliers.dgiven) < 1e-11

@@ -6,21 +6,7 @@ from support.loops import random_loop
 from support.plain_python import run_in_plain_python
 from support.sample_trees import branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    ClosedLoopTracker,
-    ConstraintSet,
-    Coupling,
-    ModelBuilder,
-    consistent_velocity,
-    constrained_forward_derivatives,
-    constrained_forward_dynamics,
-    constrained_forward_sensitivity,
-    constrained_hybrid_dynamics,
-    constrained_inverse_derivatives,
-    constrained_inverse_dynamics,
-    constraint_quantities,
-    project_to_constraints,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 
 
@@ -29,31 +15,31 @@ def robot():
     tree = branched(rng, ["composite", "revolute", "universal", "prismatic", "planar"], [None, 0, 1, 0, 3])
     model = to_model(tree)
     loop = random_loop(rng, "universal", tree.moving[2], tree.moving[4])
-    constraints = ConstraintSet(model, [loop, Coupling({model.joint_names[1]: 1.0, model.joint_names[3]: 0.5})])
+    constraints = ld.ConstraintSet(model, [loop, ld.Coupling({model.joint_names[1]: 1.0, model.joint_names[3]: 0.5})])
     return model, constraints, tree.random(rng), *rng.normal(size=(3, model.nv))
 
 
 def evaluate():
     model, constraints, q, qd, qdd, tau = robot()
-    forward = constrained_forward_dynamics(model, constraints, q, qd, tau)
+    forward = ld.constrained_forward_dynamics(model, constraints, q, qd, tau)
     mask = np.arange(model.nv) == 7
-    hybrid = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
-    slopes = constrained_forward_derivatives(model, constraints, q, qd, tau)
+    hybrid = ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
+    slopes = ld.constrained_forward_derivatives(model, constraints, q, qd, tau)
     spatial = four_bar(spatial=True)
-    v = consistent_velocity(spatial.model, spatial.constraints, spatial.q, np.array([1.0, 0.0, 0.0]))
-    deficient = constrained_forward_dynamics(spatial.model, spatial.constraints, spatial.q, v, np.zeros(3))
+    v = ld.consistent_velocity(spatial.model, spatial.constraints, spatial.q, np.array([1.0, 0.0, 0.0]))
+    deficient = ld.constrained_forward_dynamics(spatial.model, spatial.constraints, spatial.q, v, np.zeros(3))
     made = five_bar()
-    moved, rates = project_to_constraints(made.model, made.constraints, made.q + 1e-3, np.ones(5))
-    inverse = constrained_inverse_dynamics(
+    moved, rates = ld.project_to_constraints(made.model, made.constraints, made.q + 1e-3, np.ones(5))
+    inverse = ld.constrained_inverse_dynamics(
         made.model, made.constraints, moved, rates, np.ones(5), resolution="least_torque"
     )
-    none = constrained_forward_derivatives(model, constraints, *np.zeros((3, 0, model.nv)))
-    table = ModelBuilder().build()
-    still = constrained_forward_sensitivity(table, ConstraintSet(table, []), *np.zeros((3, 0)), [])
-    held = constrained_inverse_derivatives(
+    none = ld.constrained_forward_derivatives(model, constraints, *np.zeros((3, 0, model.nv)))
+    table = ld.ModelBuilder().build()
+    still = ld.constrained_forward_sensitivity(table, ld.ConstraintSet(table, []), *np.zeros((3, 0)), [])
+    held = ld.constrained_inverse_derivatives(
         made.model, made.constraints, moved, rates, np.ones(5), actuated=list(made.actuated)
     )
-    tracker = ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated, np.full(5, 3.0))
+    tracker = ld.ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated, np.full(5, 3.0))
     tracked = tracker.update_many(made.q[[0, 4]] + 1e-3 * np.arange(5)[:, None], dt=1e-3)
     return {
         "projected": np.concatenate([moved, rates]),
@@ -68,7 +54,7 @@ def evaluate():
         "slope": slopes.qdd.dq,
         "deficient": deficient.qdd,
         "rank": np.array([forward.rank, deficient.rank]),
-        "bias": constraint_quantities(model, constraints, q, qd).bias,
+        "bias": ld.constraint_quantities(model, constraints, q, qd).bias,
     }
 
 
@@ -78,7 +64,7 @@ def complex_steps():
     h, columns = 1e-30, []
     for e in np.eye(model.nv):
         moved = q + 1j * h * e
-        columns.append(constrained_forward_dynamics(model, constraints, moved, qd, tau).qdd.imag / h)
+        columns.append(ld.constrained_forward_dynamics(model, constraints, moved, qd, tau).qdd.imag / h)
     return {"complex_slope": np.array(columns).T}
 
 

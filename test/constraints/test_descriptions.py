@@ -6,23 +6,7 @@ import numpy as np
 import pytest
 from support.grids import all_of
 
-from lie_dynamics_ros.lie_dynamics import (
-    ConstraintSet,
-    Coupling,
-    DescriptionError,
-    GroupError,
-    InputError,
-    Loop,
-    Model,
-    ModelBuilder,
-    SpatialInertia,
-    UserConstraint,
-    constrained_forward_dynamics,
-    constraint_quantities,
-    forward_dynamics,
-    joint_types,
-    mimic_couplings,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.kinds import SIZES
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 
@@ -62,14 +46,14 @@ mimics: true
 
 
 def test_yaml(tmp_path):
-    model = Model.from_urdf(URDF)
+    model = ld.Model.from_urdf(URDF)
     path = tmp_path / "loops.yaml"
     path.write_text(YAML)
     for source in (YAML, path, str(path)):
-        with pytest.raises(DescriptionError, match="'follow' is there twice"):
-            ConstraintSet.from_yaml(model, source)
+        with pytest.raises(ld.DescriptionError, match="'follow' is there twice"):
+            ld.ConstraintSet.from_yaml(model, source)
         text = YAML.replace("mimics: true", "mimics: false")
-        constraints = ConstraintSet.from_yaml(model, text)
+        constraints = ld.ConstraintSet.from_yaml(model, text)
     rope, hinge = constraints.loops
     assert constraints.names == ("rope", "base-left", "follow", "sum")
     assert (rope.kind, rope.first, rope.second, rope.length) == ("distance", "left", "tip", 0.3)
@@ -80,7 +64,7 @@ def test_yaml(tmp_path):
     assert hinge.second_axis.tolist() == [0, 1, 0]
     assert dict(constraints.couplings[0].coefficients) == {"follow": 1.0, "drive": -2.0}
     # Frames on a welded link are found where they are: left at (0, 0.1, 0), tip at (0, 0, 0.1) at q = 0.
-    error = constraint_quantities(model, constraints, np.zeros(2), np.zeros(2)).error
+    error = ld.constraint_quantities(model, constraints, np.zeros(2), np.zeros(2)).error
     assert error[0] == pytest.approx(0.5 * (0.02 / 0.3 - 0.3), rel=1e-14)
 
 
@@ -117,65 +101,75 @@ def test_yaml(tmp_path):
     ],
 )  # fmt: skip
 def test_yaml_errors_name_the_place(text, message):
-    with pytest.raises(DescriptionError, match=message):
-        ConstraintSet.from_yaml(Model.from_urdf(URDF), text)
+    with pytest.raises(ld.DescriptionError, match=message):
+        ld.ConstraintSet.from_yaml(ld.Model.from_urdf(URDF), text)
 
 
 def test_mimic_joints_are_couplings():
     """The constrained tree moves as the model that has lost the mimic's coordinate."""
-    model = Model.from_urdf(URDF, gravity=(3.0, 0.0, -9.81))
-    constraints = ConstraintSet(model, mimic_couplings(model))
+    model = ld.Model.from_urdf(URDF, gravity=(3.0, 0.0, -9.81))
+    constraints = ld.ConstraintSet(model, ld.mimic_couplings(model))
     assert constraints.names == ("follow",)
     coupled = model.with_coupled_mimics()
     q = np.array([0.3, -0.5 * 0.3 + 0.01])
-    assert abs(constraint_quantities(model, constraints, q, np.zeros(2)).error[0]) < 1e-16
-    found = constrained_forward_dynamics(model, constraints, q, np.zeros(2), np.array([1.5, 0.2]))
-    expected = forward_dynamics(coupled, [0.3], [0.0], [1.5 - 0.5 * 0.2])
+    assert abs(ld.constraint_quantities(model, constraints, q, np.zeros(2)).error[0]) < 1e-16
+    found = ld.constrained_forward_dynamics(model, constraints, q, np.zeros(2), np.array([1.5, 0.2]))
+    expected = ld.forward_dynamics(coupled, [0.3], [0.0], [1.5 - 0.5 * 0.2])
     assert found.qdd == pytest.approx(expected[0] * np.array([1.0, -0.5]), rel=1e-13)
-    with pytest.raises(InputError, match="mimic_couplings"):
-        ConstraintSet(coupled, [])
+    with pytest.raises(ld.InputError, match="mimic_couplings"):
+        ld.ConstraintSet(coupled, [])
 
 
 def test_constructors():
     for kind, size in SIZES.items():
-        loop = Loop(kind, "a", "b", length=1.0 if kind == "distance" else None)
+        loop = ld.Loop(kind, "a", "b", length=1.0 if kind == "distance" else None)
         assert (loop.name, loop.size) == ("a-b", size)
-    for make in (Loop.welded, Loop.revolute, Loop.universal, Loop.spherical, Loop.prismatic, Loop.point_in_plane):
+    for make in (
+        ld.Loop.welded,
+        ld.Loop.revolute,
+        ld.Loop.universal,
+        ld.Loop.spherical,
+        ld.Loop.prismatic,
+        ld.Loop.point_in_plane,
+    ):
         assert make("a", "b", name="n").kind == make.__name__
-    assert Loop.distance("a", "b", 2.0).length == 2.0
-    universal = Loop.universal("a", "b")
-    assert (universal.axis @ universal.second_axis, Loop.revolute("a", "b").axis.tolist()) == (0.0, [0, 0, 1])
-    with pytest.raises(GroupError, match="first_placement of loop n"):
-        Loop.welded("a", "b", name="n", first_placement=2.0 * np.eye(4))
-    with pytest.raises(DescriptionError, match="has no length"):
-        Loop.welded("a", "b", length=1.0)
-    with pytest.raises(DescriptionError, match="axis"):
-        Loop.revolute("a", "b", axis="z")
+    assert ld.Loop.distance("a", "b", 2.0).length == 2.0
+    universal = ld.Loop.universal("a", "b")
+    assert (universal.axis @ universal.second_axis, ld.Loop.revolute("a", "b").axis.tolist()) == (0.0, [0, 0, 1])
+    with pytest.raises(ld.GroupError, match="first_placement of loop n"):
+        ld.Loop.welded("a", "b", name="n", first_placement=2.0 * np.eye(4))
+    with pytest.raises(ld.DescriptionError, match="has no length"):
+        ld.Loop.welded("a", "b", length=1.0)
+    with pytest.raises(ld.DescriptionError, match="axis"):
+        ld.Loop.revolute("a", "b", axis="z")
 
 
 def test_sets():
     made = five_bar()
-    with pytest.raises(InputError, match="Loop, Coupling or UserConstraint"):
-        ConstraintSet(made.model, ["cut"])
-    with pytest.raises(InputError, match="rank_tolerance"):
-        ConstraintSet(made.model, [], rank_tolerance=0.0)
-    ball = ModelBuilder().add("ball", None, joint_types.spherical(), inertia=SpatialInertia(1, [0, 0, 0], np.eye(3)))
-    with pytest.raises(DescriptionError, match="'ball' has 4 coordinates"):
-        ConstraintSet(ball.build(), [Coupling({"ball": 1.0})])
+    with pytest.raises(ld.InputError, match="Loop, Coupling or UserConstraint"):
+        ld.ConstraintSet(made.model, ["cut"])
+    with pytest.raises(ld.InputError, match="rank_tolerance"):
+        ld.ConstraintSet(made.model, [], rank_tolerance=0.0)
+    ball = ld.ModelBuilder().add(
+        "ball", None, ld.joint_types.spherical(), inertia=ld.SpatialInertia(1, [0, 0, 0], np.eye(3))
+    )
+    with pytest.raises(ld.DescriptionError, match="'ball' has 4 coordinates"):
+        ld.ConstraintSet(ball.build(), [ld.Coupling({"ball": 1.0})])
     assert "cut" in repr(made.constraints)
     # A model that went through pickle has joints of its own, but the same.
     other = pickle.loads(pickle.dumps(made.model))
     a, b = (
-        constrained_forward_dynamics(m, made.constraints, made.q, np.zeros(5), np.ones(5)) for m in (made.model, other)
+        ld.constrained_forward_dynamics(m, made.constraints, made.q, np.zeros(5), np.ones(5))
+        for m in (made.model, other)
     )
     assert np.allclose(a.qdd, b.qdd, rtol=1e-13)
-    with pytest.raises(InputError, match="other joints or frames"):  # one whose lengths differ
+    with pytest.raises(ld.InputError, match="other joints or frames"):  # one whose lengths differ
         other = five_bar((0.5, 0.3, 0.5, 0.5, 0.3)).model
-        constrained_forward_dynamics(other, made.constraints, made.q, np.zeros(5), np.ones(5))
-    both = ConstraintSet(made.model, [*made.constraints.loops, Coupling.gear("joint_1", "joint_5", -1.0)])
+        ld.constrained_forward_dynamics(other, made.constraints, made.q, np.zeros(5), np.ones(5))
+    both = ld.ConstraintSet(made.model, [*made.constraints.loops, ld.Coupling.gear("joint_1", "joint_5", -1.0)])
     copy = pickle.loads(pickle.dumps(both))
     assert copy.names == both.names
-    a, b = (constrained_forward_dynamics(made.model, c, made.q, np.zeros(5), np.ones(5)) for c in (both, copy))
+    a, b = (ld.constrained_forward_dynamics(made.model, c, made.q, np.zeros(5), np.ones(5)) for c in (both, copy))
     assert np.allclose(a.qdd, b.qdd, rtol=1e-13)
     with pytest.raises(AttributeError, match="does not change"):
         both.size = 3
@@ -184,13 +178,13 @@ def test_sets():
 
 def test_user_constraints_that_make_no_sense():
     model = four_bar().model
-    with pytest.raises(DescriptionError, match="size of at least 1"):
-        UserConstraint("u", 0, lambda q: q)
+    with pytest.raises(ld.DescriptionError, match="size of at least 1"):
+        ld.UserConstraint("u", 0, lambda q: q)
     for one, message in (
-        (UserConstraint("u", 2, lambda q: q), r"'u': its function must return finite numbers of shape \(2,\)"),
-        (UserConstraint("u", 1, lambda q: np.nan), "its function"),
-        (UserConstraint("u", 1, lambda q: q[0], lambda q: q), r"its jacobian must .* \(1, 3\)"),
-        (UserConstraint("u", 1, lambda q: q[0], lambda q: np.ones((1, 3)), lambda q, v: v), "its bias"),
+        (ld.UserConstraint("u", 2, lambda q: q), r"'u': its function must return finite numbers of shape \(2,\)"),
+        (ld.UserConstraint("u", 1, lambda q: np.nan), "its function"),
+        (ld.UserConstraint("u", 1, lambda q: q[0], lambda q: q), r"its jacobian must .* \(1, 3\)"),
+        (ld.UserConstraint("u", 1, lambda q: q[0], lambda q: np.ones((1, 3)), lambda q, v: v), "its bias"),
     ):
-        with pytest.raises(DescriptionError, match=message):
-            constraint_quantities(model, ConstraintSet(model, [one]), np.zeros(3), np.ones(3))
+        with pytest.raises(ld.DescriptionError, match=message):
+            ld.constraint_quantities(model, ld.ConstraintSet(model, [one]), np.zeros(3), np.ones(3))

@@ -10,22 +10,7 @@ from support.compare import relative
 from support.loops import random_loop
 from support.sample_trees import branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    Baumgarte,
-    ConstrainedModel,
-    ConstraintSet,
-    InputError,
-    Resolution,
-    SingularityError,
-    consistent_acceleration,
-    consistent_velocity,
-    constrained_forward_dynamics,
-    constrained_hybrid_dynamics,
-    constrained_inverse_dynamics,
-    constraint_jacobian,
-    inverse_dynamics,
-    loop_wrenches,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, four_bar
 
 TWO = ["joint_1", "joint_5"]
@@ -35,8 +20,8 @@ THREE = ["joint_1", "joint_2", "joint_5"]
 def moving(mechanism, rng):
     """A consistent motion of a mechanism."""
     model, constraints, q = mechanism.model, mechanism.constraints, mechanism.q
-    qd = consistent_velocity(model, constraints, q, rng.normal(size=model.nv))
-    qdd = consistent_acceleration(model, constraints, q, qd, rng.normal(size=model.nv))
+    qd = ld.consistent_velocity(model, constraints, q, rng.normal(size=model.nv))
+    qdd = ld.consistent_acceleration(model, constraints, q, qd, rng.normal(size=model.nv))
     return model, constraints, q, qd, qdd
 
 
@@ -52,15 +37,15 @@ def test_the_unique_case_undoes_forward_dynamics(make, rng):
     model, constraints, q, qd, _ = moving(make(), rng)
     names = make().actuated
     tau = np.where(mask_of(model, names), rng.normal(size=model.nv), 0.0)
-    forward = constrained_forward_dynamics(model, constraints, q, qd, tau)
-    found = constrained_inverse_dynamics(model, constraints, q, qd, forward.qdd, actuated=names)
+    forward = ld.constrained_forward_dynamics(model, constraints, q, qd, tau)
+    found = ld.constrained_inverse_dynamics(model, constraints, q, qd, forward.qdd, actuated=names)
     assert relative(found.tau, tau) < 1e-11
     assert relative(found.multipliers, forward.multipliers) < 1e-10
     assert relative(found.wrenches, forward.wrenches) < 1e-10
     assert found.residual < 1e-13
     for resolution in ("least_torque", "weighted"):
         weights = {"torque_weights": 2.0} if resolution == "weighted" else {}
-        other = constrained_inverse_dynamics(
+        other = ld.constrained_inverse_dynamics(
             model, constraints, q, qd, forward.qdd, actuated=names, resolution=resolution, **weights
         )
         assert relative(other.tau, tau) < 1e-10
@@ -68,8 +53,8 @@ def test_the_unique_case_undoes_forward_dynamics(make, rng):
 
 def solutions(model, constraints, q, qd, qdd, mask, passive):
     """A particular (tau_a, lambda) and the null space of the equations of motion, by one dense factorisation."""
-    load = inverse_dynamics(model, q, qd, qdd)
-    A = constraint_jacobian(model, constraints, q)
+    load = ld.inverse_dynamics(model, q, qd, qdd)
+    A = ld.constraint_jacobian(model, constraints, q)
     n_a, m = int(mask.sum()), constraints.size
     system = np.zeros((model.nv, n_a + m))
     system[mask, :n_a] = np.eye(n_a)
@@ -91,7 +76,7 @@ def test_redundant_actuation_is_optimal(names, rng):
         ("least_torque", {}, np.append(np.ones(n_a), np.zeros(3))),
         ("weighted", {"torque_weights": wa, "force_weights": wf}, np.append(wa, wf)),
     ):
-        found = constrained_inverse_dynamics(
+        found = ld.constrained_inverse_dynamics(
             model, constraints, q, qd, qdd, actuated=names, resolution=resolution, passive_torque=passive, **weights
         )
         x = np.append(found.tau[mask], found.multipliers)
@@ -106,12 +91,12 @@ def test_redundant_actuation_is_optimal(names, rng):
 def test_all_actuated_is_the_pseudo_inverse(rng):
     """Kim (65), (66)."""
     model, constraints, q, qd, qdd = moving(five_bar(), rng)
-    A, load = constraint_jacobian(model, constraints, q), inverse_dynamics(model, q, qd, qdd)
+    A, load = ld.constraint_jacobian(model, constraints, q), ld.inverse_dynamics(model, q, qd, qdd)
     expected = np.linalg.solve(A @ A.T, A @ load)
-    found = constrained_inverse_dynamics(model, constraints, q, qd, qdd, resolution="least_torque")
+    found = ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd, resolution="least_torque")
     assert relative(found.multipliers, expected) < 1e-12
     assert relative(found.tau, load - A.T @ expected) < 1e-11
-    lazy = constrained_inverse_dynamics(model, constraints, q, qd, qdd)
+    lazy = ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd)
     assert not lazy.multipliers.any()
     assert relative(lazy.tau, load) < 1e-15
 
@@ -122,7 +107,7 @@ def test_torque_limits(resolution, rng):
     mask = mask_of(model, THREE)
 
     def solve(limits):
-        return constrained_inverse_dynamics(
+        return ld.constrained_inverse_dynamics(
             model, constraints, q, qd, qdd, actuated=THREE, resolution=resolution, torque_limits=limits
         )
 
@@ -153,19 +138,19 @@ def test_torque_limits(resolution, rng):
     assert np.abs(ours - (base + null @ result.x)).max() < 1e-4 * np.abs(ours).max()
     both = solve((-limits, limits))
     assert np.array_equal(both.tau, found.tau)
-    with pytest.raises(InputError, match="no joint forces within them"):
+    with pytest.raises(ld.InputError, match="no joint forces within them"):
         solve(np.full(5, 1e-6))
-    with pytest.raises(InputError, match="torque_limits"):
+    with pytest.raises(ld.InputError, match="torque_limits"):
         solve(-np.ones(5))
 
 
 def test_too_few_actuators_are_refused_with_the_way_out(rng):
     model, constraints, q, qd, qdd = moving(five_bar(), rng)
-    with pytest.raises(InputError, match=r"3 independent constraints cannot hold 4 .* constrained_hybrid_dynamics"):
-        constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=["joint_1"])
+    with pytest.raises(ld.InputError, match=r"3 independent constraints cannot hold 4 .* constrained_hybrid_dynamics"):
+        ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=["joint_1"])
     tau = np.array([1.0, 0, 0, 0, 0])
-    forward = constrained_forward_dynamics(model, constraints, q, qd, tau)
-    hybrid = constrained_hybrid_dynamics(model, constraints, q, qd, forward.qdd, np.zeros(5), ["joint_1"])
+    forward = ld.constrained_forward_dynamics(model, constraints, q, qd, tau)
+    hybrid = ld.constrained_hybrid_dynamics(model, constraints, q, qd, forward.qdd, np.zeros(5), ["joint_1"])
     assert relative(hybrid.tau, tau) < 1e-10
     assert relative(hybrid.qdd, forward.qdd) < 1e-11
 
@@ -177,9 +162,9 @@ def test_a_singular_configuration_is_refused():
     stretched = np.array([np.pi - angle, angle - np.pi, 0.0, np.pi + angle, angle])
     stretched = (stretched + np.pi) % (2 * np.pi) - np.pi
     zero = np.zeros(5)
-    with pytest.raises(SingularityError, match="hold only 2 of 3 passive"):
-        constrained_inverse_dynamics(made.model, made.constraints, stretched, zero, zero, actuated=TWO)
-    found = constrained_inverse_dynamics(made.model, made.constraints, stretched, zero, zero, actuated=THREE)
+    with pytest.raises(ld.SingularityError, match="hold only 2 of 3 passive"):
+        ld.constrained_inverse_dynamics(made.model, made.constraints, stretched, zero, zero, actuated=TWO)
+    found = ld.constrained_inverse_dynamics(made.model, made.constraints, stretched, zero, zero, actuated=THREE)
     assert found.residual < 1e-12
 
 
@@ -194,8 +179,8 @@ def test_bad_arguments(rng):
         ({"actuated": ["joint_9"]}, "joint_9"),
         ({"passive_torque": np.ones(4)}, "passive_torque"),
     ):
-        with pytest.raises(InputError, match=message):
-            constrained_inverse_dynamics(model, constraints, q, qd, qdd, **options)
+        with pytest.raises(ld.InputError, match=message):
+            ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd, **options)
 
 
 def test_redundant_loops_share_the_load(rng):
@@ -203,25 +188,25 @@ def test_redundant_loops_share_the_load(rng):
     flat = five_bar()
     model, _, q, qd, qdd = moving(flat, rng)
     loop = flat.constraints.loops[0]
-    twice = ConstraintSet(model, [replace(loop, name=name) for name in ("a", "b")])
-    once = constrained_inverse_dynamics(model, flat.constraints, q, qd, qdd, actuated=TWO)
+    twice = ld.ConstraintSet(model, [replace(loop, name=name) for name in ("a", "b")])
+    once = ld.constrained_inverse_dynamics(model, flat.constraints, q, qd, qdd, actuated=TWO)
     for resolution in ("least_constraint_force", "least_torque"):
-        found = constrained_inverse_dynamics(model, twice, q, qd, qdd, actuated=TWO, resolution=resolution)
+        found = ld.constrained_inverse_dynamics(model, twice, q, qd, qdd, actuated=TWO, resolution=resolution)
         assert relative(found.tau, once.tau) < 1e-12
         assert relative(found.multipliers, 0.5 * np.tile(once.multipliers, 2)) < 1e-11
 
 
 def test_batches(rng):
     model, constraints, q, qd, qdd = moving(five_bar(), rng)
-    qdd = np.stack([qdd, qdd + consistent_velocity(model, constraints, q, rng.normal(size=5))])
-    found = constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=THREE)
-    single = constrained_inverse_dynamics(model, constraints, q, qd, qdd[1], actuated=THREE)
+    qdd = np.stack([qdd, qdd + ld.consistent_velocity(model, constraints, q, rng.normal(size=5))])
+    found = ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=THREE)
+    single = ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd[1], actuated=THREE)
     assert found.tau.shape == (2, 5)
     assert relative(found.tau[1], single.tau) < 1e-12
     assert found.rank.tolist() == [2, 2]
-    wrench = loop_wrenches(model, constraints, q, found.multipliers)["cut"]
+    wrench = ld.loop_wrenches(model, constraints, q, found.multipliers)["cut"]
     assert relative(found.wrenches[:, 0], wrench) < 1e-13
-    hybrid = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, found.tau, TWO)
+    hybrid = ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd, found.tau, TWO)
     assert relative(hybrid.qdd, qdd) < 1e-10
     assert relative(hybrid.tau, found.tau) < 1e-10
 
@@ -233,22 +218,22 @@ def test_hybrid_dynamics_of_a_floating_tree(u, rng):
     tree = branched(rng, kinds, [None, 0, 1, 2, 0, 4, 5])
     model = to_model(tree)
     loop = random_loop(rng, "universal", tree.moving[3], tree.moving[6])
-    constraints = ConstraintSet(model, [loop])
+    constraints = ld.ConstraintSet(model, [loop])
     q, qd, qdd, tau = tree.random(rng), *rng.normal(size=(3, tree.nv))
     mask = np.zeros(tree.nv, bool)
     mask[u] = True
     qdd[~mask], tau[mask] = np.nan, np.nan  # what is not read may be anything
-    found = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
-    listed = constrained_hybrid_dynamics(model, constraints, q.tolist(), qd, qdd, tau, mask)
+    found = ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
+    listed = ld.constrained_hybrid_dynamics(model, constraints, q.tolist(), qd, qdd, tau, mask)
     assert relative(listed.tau, found.tau) < 1e-13
     assert np.array_equal(found.qdd[mask], qdd[mask])
     assert np.array_equal(found.tau[~mask], tau[~mask])
     assert found.rank == 4
-    A = constraint_jacobian(model, constraints, q)
-    rest = inverse_dynamics(model, q, qd, found.qdd) - found.tau - A.T @ found.multipliers
+    A = ld.constraint_jacobian(model, constraints, q)
+    rest = ld.inverse_dynamics(model, q, qd, found.qdd) - found.tau - A.T @ found.multipliers
     assert np.abs(rest).max() < 1e-11 * np.abs(found.tau).max()
     assert found.residual < 1e-12
-    forward = constrained_forward_dynamics(model, constraints, q, qd, found.tau)
+    forward = ld.constrained_forward_dynamics(model, constraints, q, qd, found.tau)
     assert relative(found.qdd, forward.qdd) < 1e-9
 
 
@@ -258,37 +243,37 @@ def test_more_accelerations_than_freedoms(rng):
     mask = mask_of(model, ["joint_1", "joint_2", "joint_3", "joint_5"])
     tau = rng.normal(size=5)
     for resolution in ("least_constraint_force", "least_torque"):
-        found = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask, resolution=resolution)
-        expected = constrained_inverse_dynamics(
+        found = ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask, resolution=resolution)
+        expected = ld.constrained_inverse_dynamics(
             model, constraints, q, qd, qdd, actuated=mask, passive_torque=tau, resolution=resolution
         )
         assert found.rank == 1
         assert relative(found.qdd, qdd) < 1e-10
         assert relative(found.tau, expected.tau) < 1e-9
         assert relative(found.multipliers, expected.multipliers) < 1e-9
-    with pytest.raises(InputError, match=r"contradict constraint 'cut'.*rank 1"):
-        constrained_hybrid_dynamics(model, constraints, q, qd, qdd + 0.1 * np.eye(5)[0], tau, mask)
-    with pytest.raises(InputError, match="contradict"):
-        constrained_hybrid_dynamics(model, constraints, q, qd, qdd + np.eye(5)[4], tau, np.ones(5, bool))
-    with pytest.raises(InputError, match="prescribed"):
-        constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, np.ones(5))
+    with pytest.raises(ld.InputError, match=r"contradict constraint 'cut'.*rank 1"):
+        ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd + 0.1 * np.eye(5)[0], tau, mask)
+    with pytest.raises(ld.InputError, match="contradict"):
+        ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd + np.eye(5)[4], tau, np.ones(5, bool))
+    with pytest.raises(ld.InputError, match="prescribed"):
+        ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, np.ones(5))
 
 
-@pytest.mark.parametrize("stabilization", [None, Baumgarte(5.0)])
+@pytest.mark.parametrize("stabilization", [None, ld.Baumgarte(5.0)])
 def test_a_constrained_model_is_what_the_functions_ask(stabilization, rng):
     made = five_bar()
     model, constraints, q, qd, qdd = moving(made, rng)
     tau, f_ext = rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))
-    of = ConstrainedModel(model, constraints, Resolution("least_torque"), stabilization)
+    of = ld.ConstrainedModel(model, constraints, ld.Resolution("least_torque"), stabilization)
     for wrench in (None, f_ext):
         pairs = [
             (of.forward(q, qd, tau, wrench),
-             constrained_forward_dynamics(model, constraints, q, qd, tau, wrench, stabilization=stabilization)),
+             ld.constrained_forward_dynamics(model, constraints, q, qd, tau, wrench, stabilization=stabilization)),
             (of.inverse(q, qd, qdd, wrench, actuated=THREE),
-             constrained_inverse_dynamics(model, constraints, q, qd, qdd, wrench, actuated=THREE,
+             ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd, wrench, actuated=THREE,
                                           resolution="least_torque")),
             (of.hybrid(q, qd, qdd, tau, TWO, wrench),
-             constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, TWO, wrench, resolution="least_torque",
+             ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, TWO, wrench, resolution="least_torque",
                                          stabilization=stabilization)),
         ]  # fmt: skip
         for found, expected in pairs:
@@ -302,17 +287,17 @@ def test_a_constrained_model_refuses_what_is_none():
         (made.model, [made.constraints]),
         (four_bar().model, made.constraints),
         (made.model, made.constraints, "least_torque"),
-        (made.model, made.constraints, Resolution(), 5.0),
+        (made.model, made.constraints, ld.Resolution(), 5.0),
     ):
-        with pytest.raises(InputError):
-            ConstrainedModel(*wrong)
+        with pytest.raises(ld.InputError):
+            ld.ConstrainedModel(*wrong)
 
 
 def test_options_that_nobody_knows_are_refused_as_python_does():
     made = five_bar()
     state = made.q, np.zeros(made.model.nv), np.zeros(made.model.nv)
     with pytest.raises(TypeError, match=r"constrained_inverse_dynamics\(\).*'resolutoin'"):
-        constrained_inverse_dynamics(made.model, made.constraints, *state, resolutoin="least_torque")
+        ld.constrained_inverse_dynamics(made.model, made.constraints, *state, resolutoin="least_torque")
     with pytest.raises(TypeError, match=r"constrained_inverse_dynamics\(\).*'stabilization'"):
-        constrained_inverse_dynamics(made.model, made.constraints, *state, stabilization=None)
-    assert {"torque_weights", "stabilization"} < set(inspect.signature(constrained_hybrid_dynamics).parameters)
+        ld.constrained_inverse_dynamics(made.model, made.constraints, *state, stabilization=None)
+    assert {"torque_weights", "stabilization"} < set(inspect.signature(ld.constrained_hybrid_dynamics).parameters)

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 from support.compare import relative
 
-from lie_dynamics_ros.lie_dynamics import (
-    Baumgarte,
-    constrained_forward_dynamics,
-    constrained_inverse_dynamics,
-    constraint_error,
-    kinetic_energy,
-    potential_energy,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints import consistent_velocity
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 from lie_dynamics_ros.lie_dynamics.simulation.simulator import simulate_constrained
@@ -33,11 +26,11 @@ def test_energy_is_kept(make, wish, step, seconds):
     model, constraints = made.model, made.constraints
     qd = consistent_velocity(model, constraints, made.q, wish)
     run = simulate_constrained(model, constraints, made.q, qd, duration=seconds, step=step)
-    kinetic = kinetic_energy(model, run.q, run.qd)
-    energy = kinetic + potential_energy(model, run.q)
+    kinetic = ld.kinetic_energy(model, run.q, run.qd)
+    energy = kinetic + ld.potential_energy(model, run.q)
     assert kinetic.max() > 0.1
     assert np.abs(energy - energy[0]).max() < 1e-6 * kinetic.max()
-    assert np.abs(constraint_error(model, constraints, run.q)).max() < 2e-12
+    assert np.abs(ld.constraint_error(model, constraints, run.q)).max() < 2e-12
 
 
 def test_power_balance(rng):
@@ -46,11 +39,11 @@ def test_power_balance(rng):
     model, constraints, q = made.model, made.constraints, made.q
     qd = consistent_velocity(model, constraints, q, rng.normal(size=5))
     tau = rng.normal(size=5)
-    qdd = constrained_forward_dynamics(model, constraints, q, qd, tau).qdd
+    qdd = ld.constrained_forward_dynamics(model, constraints, q, qd, tau).qdd
 
     def energy(t):
         x, v = model.integrate(q, qd * t + 0.5 * qdd * t * t), qd + qdd * t
-        return kinetic_energy(model, x, v) + potential_energy(model, x)
+        return ld.kinetic_energy(model, x, v) + ld.potential_energy(model, x)
 
     h = 2e-4  # central differences of order four: truncation and round-off of some 1e-10
     rate = (8.0 * (energy(h) - energy(-h)) - (energy(2 * h) - energy(-2 * h))) / (12.0 * h)
@@ -61,15 +54,15 @@ def test_baumgarte_closes_an_open_loop():
     made = five_bar(cranks=(-1.7, -1.4))
     model, constraints = made.model, made.constraints
     q, qd = made.q + np.array([0, 1e-3, 0, 0, 0]), np.zeros(5)
-    stabilization = Baumgarte(40.0)
-    errors = [np.abs(constraint_error(model, constraints, q)).max()]
+    stabilization = ld.Baumgarte(40.0)
+    errors = [np.abs(ld.constraint_error(model, constraints, q)).max()]
     h = 2e-3
     for _ in range(300):  # the midpoint rule will do
-        a = constrained_forward_dynamics(model, constraints, q, qd, np.zeros(5), stabilization=stabilization).qdd
+        a = ld.constrained_forward_dynamics(model, constraints, q, qd, np.zeros(5), stabilization=stabilization).qdd
         x, v = q + 0.5 * h * qd, qd + 0.5 * h * a
-        a = constrained_forward_dynamics(model, constraints, x, v, np.zeros(5), stabilization=stabilization).qdd
+        a = ld.constrained_forward_dynamics(model, constraints, x, v, np.zeros(5), stabilization=stabilization).qdd
         q, qd = q + h * v, qd + h * a
-        errors.append(np.abs(constraint_error(model, constraints, q)).max())
+        errors.append(np.abs(ld.constraint_error(model, constraints, q)).max())
     assert errors[0] > 1e-4
     assert errors[-1] < 1e-6
 
@@ -123,7 +116,7 @@ def test_four_bar_as_one_coordinate():
     assert np.abs(made.q - [x0[0], x0[1] - x0[0], x0[2]]).max() < 1e-14
     s = slopes(crank)
     qd = rate * np.array([1.0, s[1] - 1.0, s[2]])
-    found = constrained_forward_dynamics(made.model, made.constraints, made.q, qd, np.array([torque, 0.0, 0.0]))
+    found = ld.constrained_forward_dynamics(made.model, made.constraints, made.q, qd, np.array([torque, 0.0, 0.0]))
     assert found.qdd[0] == pytest.approx(acceleration, rel=1e-10)
-    back = constrained_inverse_dynamics(made.model, made.constraints, made.q, qd, found.qdd, actuated=["crank"])
+    back = ld.constrained_inverse_dynamics(made.model, made.constraints, made.q, qd, found.qdd, actuated=["crank"])
     assert relative(back.tau, [torque, 0.0, 0.0]) < 1e-10

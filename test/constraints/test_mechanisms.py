@@ -5,22 +5,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.compare import relative
 
-from lie_dynamics_ros.lie_dynamics import (
-    DescriptionError,
-    SpatialInertia,
-    assemble,
-    consistent_acceleration,
-    consistent_velocity,
-    constrained_forward_dynamics,
-    constrained_inverse_dynamics,
-    constraint_error,
-    frame_pose,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, four_bar, gough_stewart
 from lie_dynamics_ros.lie_dynamics.simulation.simulator import simulate_constrained
 from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, solve_forward_kinematics
 
-PLATE = SpatialInertia(3.0, [0.02, -0.01, 0.05], [[0.1, 0.01, 0.0], [0.01, 0.12, 0.0], [0.0, 0.0, 0.2]])
+PLATE = ld.SpatialInertia(3.0, [0.02, -0.01, 0.05], [[0.1, 0.01, 0.0], [0.01, 0.12, 0.0], [0.0, 0.0, 0.2]])
 
 
 def platform():
@@ -55,11 +45,11 @@ def home():
 )
 def test_degrees_of_freedom(make, mobility):
     made = make()
-    assert np.abs(constraint_error(made.model, made.constraints, made.q)).max() < 1e-13
-    found = assemble(made.model, made.constraints, made.q)
+    assert np.abs(ld.constraint_error(made.model, made.constraints, made.q)).max() < 1e-13
+    found = ld.assemble(made.model, made.constraints, made.q)
     assert (found.mobility, found.converged) == (mobility, True)
     assert len(made.actuated) == mobility
-    found = constrained_forward_dynamics(
+    found = ld.constrained_forward_dynamics(
         made.model, made.constraints, made.q, np.zeros(made.model.nv), np.zeros(made.model.nv)
     )
     assert found.rank == made.model.nv - mobility
@@ -72,7 +62,7 @@ def test_stewart_on_massless_legs_is_newton_euler(rng):
     for _ in range(5):
         T, V, dV = pose(rng), *rng.normal(size=(2, 6))
         q = made.configuration(T)
-        assert np.abs(constraint_error(model, constraints, q)).max() < 1e-13
+        assert np.abs(ld.constraint_error(model, constraints, q)).max() < 1e-13
         assert np.abs(made.pose(q) - T).max() < 1e-13
         legs = [model.joint(name) for name in made.actuated]
         columns = [leg.v_slice.start for leg in legs]
@@ -80,11 +70,11 @@ def test_stewart_on_massless_legs_is_newton_euler(rng):
         where = model.joint("platform").v_slice
         wish = np.zeros((2, model.nv))
         wish[:, where] = V, dV
-        qd = consistent_velocity(model, constraints, q, wish[0], held=["platform"])
-        qdd = consistent_acceleration(model, constraints, q, qd, wish[1], held=["platform"])
+        qd = ld.consistent_velocity(model, constraints, q, wish[0], held=["platform"])
+        qdd = ld.consistent_acceleration(model, constraints, q, qd, wish[1], held=["platform"])
         assert relative(qd[columns], geometry.leg_rates(T, V)) < 1e-12
         assert relative(qdd[columns], geometry.leg_accelerations(T, V, dV)) < 1e-11
-        found = constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=made.actuated)
+        found = ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=made.actuated)
         # Newton and Euler about the centre of mass, in the platform's axes.
         w, v, c, R = V[:3], V[3:], PLATE.com, T[:3, :3]
         center = dV[3:] + np.cross(w, v) + np.cross(dV[:3], c) + np.cross(w, np.cross(w, c))
@@ -102,7 +92,7 @@ def test_stewart_simulation_agrees_with_its_kinematics(rng):
     model, constraints = made.model, made.constraints
     q = made.configuration(pose(rng, 0.05))
     still = np.zeros(model.nv)
-    hold = constrained_inverse_dynamics(model, constraints, q, still, still, actuated=made.actuated).tau
+    hold = ld.constrained_inverse_dynamics(model, constraints, q, still, still, actuated=made.actuated).tau
     lengths = [model.joint(name) for name in made.actuated]
 
     def control(_t, x, v):
@@ -112,7 +102,7 @@ def test_stewart_simulation_agrees_with_its_kinematics(rng):
             tau[k] += -200.0 * (x[i] - q[i]) - 10.0 * v[k]
         return tau
 
-    push = consistent_velocity(model, constraints, q, 0.2 * rng.normal(size=model.nv))
+    push = ld.consistent_velocity(model, constraints, q, 0.2 * rng.normal(size=model.nv))
     run = simulate_constrained(model, constraints, q, push, control, duration=2.0, step=1e-2)
     assert np.abs(run.q - q).max() > 1e-3
     guess = made.pose(q)
@@ -129,9 +119,9 @@ def test_delta_stays_level():
     model, constraints = made.model, made.constraints
     q = made.q.copy()
     q[[model.joint(name).q_slice.start for name in made.actuated]] = 0.1, 0.4, 0.6
-    found = assemble(model, constraints, q, held=list(made.actuated))
+    found = ld.assemble(model, constraints, q, held=list(made.actuated))
     assert found.converged
-    T = frame_pose(model, found.q, "platform")
+    T = ld.frame_pose(model, found.q, "platform")
     assert np.abs(T[:3, :3] - np.eye(3)).max() < 1e-12
     # The platform's centre is where three spheres about the arms' ends, moved inwards by its radius, meet.
     for k, angle in enumerate((0.1, 0.4, 0.6)):
@@ -148,17 +138,17 @@ def test_delta_with_light_rods_is_that_with_distances(rng):
         force = np.zeros(made.model.nv)
         for name, x in tau.items():
             force[made.model.joint(name).v_slice] = x
-        found = constrained_forward_dynamics(made.model, made.constraints, made.q, np.zeros(made.model.nv), force)
+        found = ld.constrained_forward_dynamics(made.model, made.constraints, made.q, np.zeros(made.model.nv), force)
         results.append([found.qdd[made.model.joint(name).v_slice][0] for name in light.actuated])
     assert relative(*results) < 1e-7  # a part of 1e-9 / 0.3 of the platform's mass, and its leverage
 
 
 def test_what_does_not_reach():
-    with pytest.raises(DescriptionError, match="do not reach each other"):
+    with pytest.raises(ld.DescriptionError, match="do not reach each other"):
         four_bar((3.0, 0.3, 0.9, 0.7))
-    with pytest.raises(DescriptionError, match="couplers"):
+    with pytest.raises(ld.DescriptionError, match="couplers"):
         five_bar((5.0, 0.3, 0.5, 0.5, 0.3))
-    with pytest.raises(DescriptionError, match="5 numbers above zero"):
+    with pytest.raises(ld.DescriptionError, match="5 numbers above zero"):
         five_bar((1.0, 0.3))
-    with pytest.raises(DescriptionError, match=r"rods of 0\.1 m"):
+    with pytest.raises(ld.DescriptionError, match=r"rods of 0\.1 m"):
         delta_robot(forearm=0.1)

@@ -10,12 +10,7 @@ pytest.importorskip("mujoco", reason="the simulator that judges, mujoco, is not 
 
 from support.mechanisms.mujoco_mechanism import MujocoMechanism
 
-from lie_dynamics_ros.lie_dynamics import (
-    ClosedLoopTracker,
-    consistent_acceleration,
-    constrained_inverse_dynamics,
-    mechanism,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
 from lie_dynamics_ros.lie_dynamics.lie import se3
 
@@ -40,7 +35,7 @@ def wanted(made, t):
 
 
 def test_offset_legs_of_mujoco_meet_the_platform_where_inverse_kinematics_says():
-    made = mechanism("6-UCU")
+    made = ld.mechanism("6-UCU")
     T = made.pose(made.q) @ np.asarray(se3.exp([0.2, -0.15, 0.3, 0.04, 0.03, -0.05]))
     machine = MujocoMechanism(replace(made, q=made.configuration(T)))
     assert machine.gap < 1e-14 and machine.twist_of_ends < 1e-14
@@ -49,18 +44,18 @@ def test_offset_legs_of_mujoco_meet_the_platform_where_inverse_kinematics_says()
 
 @pytest.mark.parametrize("name", every_run(QUICK, MECHANISMS))
 def test_poses_and_efforts(name):
-    made = mechanism(name)
+    made = ld.mechanism(name)
     machine = MujocoMechanism(made, STEP)
     model, constraints, motors = made.model, made.constraints, list(made.actuated)
     columns = [model.joint(motor).v_slice.start for motor in motors]
     assert machine.gap < 1e-14
-    tracker = ClosedLoopTracker(model, constraints, made.q, motors)
+    tracker = ld.ClosedLoopTracker(model, constraints, made.q, motors)
 
     def efforts(q, qd, accelerations):
         qdd = np.zeros(model.nv)
         qdd[columns] = accelerations
-        qdd = consistent_acceleration(model, constraints, q, qd, qdd, held=motors)
-        return constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=motors).tau[columns]
+        qdd = ld.consistent_acceleration(model, constraints, q, qd, qdd, held=motors)
+        return ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=motors).tau[columns]
 
     moved, sizes = 0.0, []
     for k in range(round(DURATION / STEP)):

@@ -4,18 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from lie_dynamics_ros.lie_dynamics import (
-    ClosedLoopTracker,
-    ConstraintSet,
-    Loop,
-    Mechanism,
-    ModelBuilder,
-    SpatialInertia,
-    assemble,
-    constrained_inverse_dynamics,
-    constrained_travel_left,
-    frame_pose,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics import joint_types as jt
 from lie_dynamics_ros.lie_dynamics.identification import calibrate_mechanism
 
@@ -46,16 +35,16 @@ def lengths_of(x, base=BASE):
 
 def made_of(base_points=BASE, platform_points=TOP):
     """A pentapod of any points, at home."""
-    builder, loops = ModelBuilder(gravity=[0.0, 0.0, -9.81]), []
-    builder.add("platform", None, jt.free(), None, SpatialInertia(MASS, COM, 0.02 * np.eye(3)))
+    builder, loops = ld.ModelBuilder(gravity=[0.0, 0.0, -9.81]), []
+    builder.add("platform", None, jt.free(), None, ld.SpatialInertia(MASS, COM, 0.02 * np.eye(3)))
     for leg, foot, top in zip(LEGS, base_points, platform_points, strict=True):
         builder.add(f"{leg}_cross", None, jt.revolute([1, 0, 0]), at(*foot), None, f"{leg}_first")
         builder.add(f"{leg}_tube", f"{leg}_cross", jt.revolute([0, 1, 0]), None, None, f"{leg}_second")
         builder.add(f"{leg}_rod", f"{leg}_tube", jt.prismatic([0, 0, 1]), None, None, leg, lower=0.3, upper=0.9)
-        loops.append(Loop.spherical("platform", f"{leg}_rod", name=f"ball_{leg}", first_placement=at(*top)))
+        loops.append(ld.Loop.spherical("platform", f"{leg}_rod", name=f"ball_{leg}", first_placement=at(*top)))
     base = builder.add("base", None).build("pentapod")
-    across = Loop("perpendicular", "base", "platform", "no turn", axis=[0.0, 1.0, 0.0], second_axis=[1.0, 0.0, 0.0])
-    constraints = ConstraintSet(base, [*loops, across])
+    across = ld.Loop("perpendicular", "base", "platform", "no turn", axis=[0.0, 1.0, 0.0], second_axis=[1.0, 0.0, 0.0])
+    constraints = ld.ConstraintSet(base, [*loops, across])
     guess = base.neutral()
     for leg, foot, top in zip(LEGS, base_points, platform_points, strict=True):
         x, y, z = top - foot + np.array([0.0, 0.0, 0.5])
@@ -64,9 +53,9 @@ def made_of(base_points=BASE, platform_points=TOP):
         guess[base.joint(leg).q_slice] = np.linalg.norm([x, y, z])
     step = np.zeros(base.nv)
     step[base.joint("platform").v_slice] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.5
-    found = assemble(base, constraints, base.integrate(guess, step))
+    found = ld.assemble(base, constraints, base.integrate(guess, step))
     assert found.converged
-    return Mechanism(base, constraints, found.q, tuple(LEGS), "platform")
+    return ld.Mechanism(base, constraints, found.q, tuple(LEGS), "platform")
 
 
 @pytest.fixture(scope="module")
@@ -77,14 +66,14 @@ def pentapod():
 
 def test_five_lengths_tell_pose_and_forces(pentapod, rng):
     model, constraints, home = pentapod
-    tracker = ClosedLoopTracker(model, constraints, home, LEGS)
+    tracker = ld.ClosedLoopTracker(model, constraints, home, LEGS)
     assert not tracker.idle
     for _ in range(5):
         x = np.r_[0.0, 0.0, 0.5, 0.0, 0.0] + rng.uniform(-1.0, 1.0, 5) * [0.05, 0.05, 0.05, 0.2, 0.2]
         state = tracker.update(lengths_of(x)).require()
         assert np.abs(state.pose("platform") - pose_of(x)).max() < 1e-11
         zero = np.zeros(model.nv)
-        tau = constrained_inverse_dynamics(model, constraints, state.q, zero, zero, actuated=LEGS).tau
+        tau = ld.constrained_inverse_dynamics(model, constraints, state.q, zero, zero, actuated=LEGS).tau
         forces = np.array([tau[model.joint(leg).v_slice][0] for leg in LEGS])
         h = 1e-5 * np.eye(5)
         J = np.array([(lengths_of(x + d) - lengths_of(x - d)) / 2e-5 for d in h])
@@ -106,9 +95,9 @@ def test_calibration_finds_the_joints_of_a_built_one(rng):
 
 def test_travel_left_upwards_is_that_of_the_longest_leg(pentapod):
     model, constraints, home = pentapod
-    left = constrained_travel_left(model, constraints, home, LEGS, "platform")
+    left = ld.constrained_travel_left(model, constraints, home, LEGS, "platform")
     assert len(left.axes) == 5 and left.axes[:3] == ("x", "y", "z")
-    T = frame_pose(model, home, "platform")
+    T = ld.frame_pose(model, home, "platform")
     x = np.r_[T[:3, 3], Rotation.from_matrix(T[:3, :3]).as_euler("xyz")[:2]]
     for side, far, reason in zip((-1.0, 1.0), (left.backwards[2], left.forwards[2]), left.reasons[2], strict=True):
         ends = lengths_of(x + np.r_[0.0, 0.0, side * far, 0.0, 0.0])

@@ -6,15 +6,7 @@ from support.compare import in_forces, relative
 from support.pin_oracle import robot
 from support.robots import PANDA, TALOS
 
-from lie_dynamics_ros.lie_dynamics import (
-    ConstraintSet,
-    Loop,
-    consistent_velocity,
-    constrained_forward_dynamics,
-    constraint_error,
-    frame_pose,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 CASES = {
     "arm welded to the world": (PANDA, False, [("welded", None, "panda_link7")]),
@@ -42,9 +34,9 @@ def test_forward_dynamics(case, rng):
     world = next(frame for frame, f in model.frames.items() if f.body < 0)
     loops, theirs = [], pin.StdVec_RigidConstraintModel()
     for kind, first, second in closings:
-        T2 = frame_pose(model, q, second)
-        T1 = np.linalg.inv(np.eye(4) if first is None else frame_pose(model, q, first)) @ T2
-        loops.append(Loop(kind, first or world, second, first_placement=T1))
+        T2 = ld.frame_pose(model, q, second)
+        T1 = np.linalg.inv(np.eye(4) if first is None else ld.frame_pose(model, q, first)) @ T2
+        loops.append(ld.Loop(kind, first or world, second, first_placement=T1))
         contact = pin.ContactType.CONTACT_6D if kind == "welded" else pin.ContactType.CONTACT_3D
         joints = [0 if b is None else oracle.to_joint[model.frame(b).body] for b in (first, second)]
         theirs.append(
@@ -52,9 +44,9 @@ def test_forward_dynamics(case, rng):
                 contact, oracle.model, joints[1], pin.SE3.Identity(), joints[0], pin.SE3(T1), pin.LOCAL
             )
         )
-    constraints = ConstraintSet(model, loops)
-    assert np.abs(constraint_error(model, constraints, q)).max() < 1e-14
-    qd = consistent_velocity(model, constraints, q, rng.normal(size=model.nv))
+    constraints = ld.ConstraintSet(model, loops)
+    assert np.abs(ld.constraint_error(model, constraints, q)).max() < 1e-14
+    qd = ld.consistent_velocity(model, constraints, q, rng.normal(size=model.nv))
     tau = 10.0 * rng.normal(size=model.nv)
     data = pin.StdVec_RigidConstraintData()
     for one in theirs:
@@ -66,9 +58,9 @@ def test_forward_dynamics(case, rng):
             oracle.model, oracle.data, oracle.q(q), oracle.v(qd), oracle.v(tau), theirs, data, settings
         )
     )
-    found = constrained_forward_dynamics(model, constraints, q, qd, tau)
+    found = ld.constrained_forward_dynamics(model, constraints, q, qd, tau)
     assert found.rank == constraints.size
-    assert in_forces(mass_matrix(model, q), found.qdd, expected, tau) < 1e-11
+    assert in_forces(ld.mass_matrix(model, q), found.qdd, expected, tau) < 1e-11
     for loop, ours, other in zip(loops, found.wrenches, data, strict=True):
         force = other.contact_force
         pair = np.concatenate([force.angular, force.linear])

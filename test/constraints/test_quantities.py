@@ -8,16 +8,7 @@ from support.grids import every_run
 from support.loops import random_loop, random_loops
 from support.sample_trees import around, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import (
-    ConstraintSet,
-    Coupling,
-    UserConstraint,
-    constraint_bias,
-    constraint_error,
-    constraint_jacobian,
-    constraint_quantities,
-    loop_wrenches,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.kinds import SIZES
 
 TREES = {kind: (lambda rng, kind=kind: around(rng, kind)) for kind in ("universal", "spherical", "free", "custom_six")}
@@ -41,9 +32,9 @@ def test_loops_are_what_their_definitions_say(name, rng):
     tree = TREES[name](rng)
     model = to_model(tree)
     loops = random_loops(rng, tree)
-    constraints = ConstraintSet(model, loops)
+    constraints = ld.ConstraintSet(model, loops)
     q, qd = tree.random(rng), rng.normal(size=tree.nv)
-    found = constraint_quantities(model, constraints, q, qd)
+    found = ld.constraint_quantities(model, constraints, q, qd)
     assert found.jacobian.shape == (sum(SIZES.values()), tree.nv)
     for loop in loops:
         error, A, bias = loop_rows(loop, tree, q, qd)
@@ -65,11 +56,11 @@ def test_multipliers_are_wrenches_at_the_cut(rng):
     tree = zoo(rng)
     model = to_model(tree)
     loops = random_loops(rng, tree)
-    constraints = ConstraintSet(model, loops)
+    constraints = ld.ConstraintSet(model, loops)
     q = tree.random(rng)
     force = rng.normal(size=constraints.size)
-    wrenches = loop_wrenches(model, constraints, q, force)
-    A = constraint_jacobian(model, constraints, q)
+    wrenches = ld.loop_wrenches(model, constraints, q, force)
+    A = ld.constraint_jacobian(model, constraints, q)
     poses, jacobians = tree.poses(q), tree.jacobians(q)
     poses["world"], jacobians["world"] = np.eye(4), np.zeros((6, tree.nv))
     for loop in loops:
@@ -92,30 +83,33 @@ def adjoint_inverse(T):
 def test_batches_and_copies_of_the_model(rng):
     tree = zoo(rng)
     model = to_model(tree)
-    constraints = ConstraintSet(model, [*random_loops(rng, tree), *couplings(model)])
+    constraints = ld.ConstraintSet(model, [*random_loops(rng, tree), *couplings(model)])
     q = np.array([[tree.random(rng) for _ in range(3)] for _ in range(2)])
     qd = rng.normal(size=(3, tree.nv))
-    found = constraint_quantities(model.with_gravity((0, 0, 1)), constraints, q, qd)
+    found = ld.constraint_quantities(model.with_gravity((0, 0, 1)), constraints, q, qd)
     assert found.jacobian.shape == (2, 3, constraints.size, tree.nv)
-    single = constraint_quantities(model, constraints, q[1, 2], qd[2])
+    single = ld.constraint_quantities(model, constraints, q[1, 2], qd[2])
     for one, all_ in zip(single, found, strict=True):
         assert np.array_equal(one, all_[1, 2])
-    assert np.array_equal(constraint_error(model, constraints, q), found.error)
-    assert relative(constraint_error(model, constraints, q, qd)[1], found.rate) < 1e-13
-    assert np.array_equal(constraint_bias(model, constraints, q, qd), found.bias)
+    assert np.array_equal(ld.constraint_error(model, constraints, q), found.error)
+    assert relative(ld.constraint_error(model, constraints, q, qd)[1], found.rate) < 1e-13
+    assert np.array_equal(ld.constraint_bias(model, constraints, q, qd), found.bias)
 
 
 def couplings(model):
     names = [j.name for j in model.joints if j.type.nq == 1 and j.type.custom is None]
-    return [Coupling.gear(names[0], names[1], 2.5, 0.1), Coupling({n: 1.0 + k for k, n in enumerate(names[:3])}, 0.3)]
+    return [
+        ld.Coupling.gear(names[0], names[1], 2.5, 0.1),
+        ld.Coupling({n: 1.0 + k for k, n in enumerate(names[:3])}, 0.3),
+    ]
 
 
 def test_couplings(rng):
     model = to_model(zoo(rng))
     gear, sum_ = couplings(model)
-    constraints = ConstraintSet(model, [gear, sum_])
+    constraints = ld.ConstraintSet(model, [gear, sum_])
     q, qd = model.random(rng), rng.normal(size=model.nv)
-    found = constraint_quantities(model, constraints, q, qd)
+    found = ld.constraint_quantities(model, constraints, q, qd)
     follower, leader = (model.joint(n) for n in gear.coefficients)
     assert abs(found.error[0] - (q[follower.q_slice] - 2.5 * q[leader.q_slice] - 0.1)[0]) < 1e-14
     assert abs(found.rate[0] - (qd[follower.v_slice] - 2.5 * qd[leader.v_slice])[0]) < 1e-14
@@ -130,26 +124,26 @@ def test_user_functions_with_and_without_derivatives(rng):
     tree = zoo(rng)
     model = to_model(tree)
     loop = random_loop(rng, "universal", tree.moving[-1], tree.moving[0])
-    exact = ConstraintSet(model, [loop])
+    exact = ld.ConstraintSet(model, [loop])
     q, qd = tree.random(rng), rng.normal(size=tree.nv)
-    expected = constraint_quantities(model, exact, q, qd)
+    expected = ld.constraint_quantities(model, exact, q, qd)
 
     def function(x):
-        return constraint_error(model, exact, x)
+        return ld.constraint_error(model, exact, x)
 
     def jacobian(x):
-        return constraint_jacobian(model, exact, x)
+        return ld.constraint_jacobian(model, exact, x)
 
     def bias(x, v):
-        return constraint_bias(model, exact, x, v)
+        return ld.constraint_bias(model, exact, x, v)
 
     for given, limits in (
         ((function,), (1e-10, 1e-7)),  # first and second differences of order six
         ((function, jacobian), (1e-15, 1e-10)),
         ((function, jacobian, bias), (1e-15, 1e-15)),
     ):
-        constraints = ConstraintSet(model, [UserConstraint("own", 4, *given)])
-        found = constraint_quantities(model, constraints, q, qd)
+        constraints = ld.ConstraintSet(model, [ld.UserConstraint("own", 4, *given)])
+        found = ld.constraint_quantities(model, constraints, q, qd)
         assert relative(found.error, expected.error) < 1e-15
         assert relative(found.jacobian, expected.jacobian) < limits[0]
         assert relative(found.bias, expected.bias) < limits[1]

@@ -7,18 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from lie_dynamics_ros.lie_dynamics import (
-    Model,
-    ModelBuilder,
-    forward_dynamics,
-    gravity_force,
-    gravity_force_derivatives,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    joint_types,
-    kinetic_energy,
-    potential_energy,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints import (
     consistent_acceleration,
     consistent_velocity,
@@ -57,31 +46,31 @@ def _loop():
 def test_springs_of_mjcf_are_those_of_mujoco(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = Model.from_mjcf(MJCF).with_joint_terms(damping=True, springs=True)
+        model = ld.Model.from_mjcf(MJCF).with_joint_terms(damping=True, springs=True)
     there = mujoco.MjModel.from_xml_string(MJCF)
     data = mujoco.MjData(there)
     for _ in range(5):
         data.qpos[:], data.qvel[:] = q, qd = rng.normal(size=(2, 2))
         mujoco.mj_forward(there, data)
-        assert forward_dynamics(model, q, qd, [0.0, 0.0]) == pytest.approx(data.qacc, rel=1e-11, abs=1e-11)
-        assert potential_energy(model, q) - potential_energy(model.with_joint_terms(), q) == pytest.approx(
+        assert ld.forward_dynamics(model, q, qd, [0.0, 0.0]) == pytest.approx(data.qacc, rel=1e-11, abs=1e-11)
+        assert ld.potential_energy(model, q) - ld.potential_energy(model.with_joint_terms(), q) == pytest.approx(
             0.5 * 7.0 * (q[0] - np.deg2rad(25.0)) ** 2 + 0.5 * 60.0 * (q[1] - 0.05) ** 2, rel=1e-12
         )
     data.qpos[:], data.qvel[:] = [0.5, 0.1], [0.0, 0.0]
     mujoco.mj_step(there, data, 3000)
     end = simulate(model, [0.5, 0.1], [0.0, 0.0], duration=0.3, step=1e-3, method="rkmk4").q[-1]
     assert end == pytest.approx(data.qpos, abs=1e-8)
-    assert gravity_force(model, q) == pytest.approx(gravity_force(model.with_joint_terms(), q), abs=1e-14)
-    slopes = gravity_force_derivatives(model, q), gravity_force_derivatives(model.with_joint_terms(), q)
+    assert ld.gravity_force(model, q) == pytest.approx(ld.gravity_force(model.with_joint_terms(), q), abs=1e-14)
+    slopes = ld.gravity_force_derivatives(model, q), ld.gravity_force_derivatives(model.with_joint_terms(), q)
     assert slopes[0] == pytest.approx(slopes[1], abs=1e-14)
 
 
 def test_what_has_no_spring_says_so():
     loose = '<joint name="loose" type="free" stiffness="3"/><geom size=".1" contype="0" conaffinity="0"/>'
     with pytest.warns(DescriptionWarning, match="springs of free joints 'loose'"):
-        Model.from_mjcf(f"<mujoco><worldbody><body>{loose}</body></worldbody></mujoco>")
+        ld.Model.from_mjcf(f"<mujoco><worldbody><body>{loose}</body></worldbody></mujoco>")
     with pytest.raises(DescriptionError, match="'ball': a spherical joint has no spring"):
-        ModelBuilder().add("ball", joint=joint_types.spherical(), stiffness=1.0)
+        ld.ModelBuilder().add("ball", joint=ld.joint_types.spherical(), stiffness=1.0)
     robot = four_bar()
     name = robot.model.joint_names[0]
     for bad in ((-1.0, 0.0), (1.0, np.nan), (1.0,)):
@@ -99,9 +88,9 @@ def test_springs_of_sdf():
     <parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz>{spring}</axis></joint></model></sdf>"""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = Model.from_sdf(text)
-    assert inverse_dynamics(model.with_joint_terms(springs=True), [0.2], [0.0], [0.0]) == pytest.approx(8.0 * 0.5)
-    assert (inverse_dynamics(model, [0.2], [0.0], [0.0]) == 0.0).all()
+        model = ld.Model.from_sdf(text)
+    assert ld.inverse_dynamics(model.with_joint_terms(springs=True), [0.2], [0.0], [0.0]) == pytest.approx(8.0 * 0.5)
+    assert (ld.inverse_dynamics(model, [0.2], [0.0], [0.0]) == 0.0).all()
 
 
 def test_a_parallelogram_with_springs_swings_like_its_pendulum():
@@ -121,8 +110,8 @@ def test_a_parallelogram_with_springs_swings_like_its_pendulum():
     motion = simulate_constrained(model, robot.constraints, robot.q, np.zeros(3), duration=duration)
     assert motion.q[-1, 0] == pytest.approx(end[0], abs=1e-7)
     assert motion.qd[-1, 0] == pytest.approx(end[1], abs=1e-6)
-    energy = kinetic_energy(model, motion.q, motion.qd) + potential_energy(model, motion.q)
-    assert np.ptp(energy) < 1e-6 * np.ptp(potential_energy(model, motion.q))
+    energy = ld.kinetic_energy(model, motion.q, motion.qd) + ld.potential_energy(model, motion.q)
+    assert np.ptp(energy) < 1e-6 * np.ptp(ld.potential_energy(model, motion.q))
 
 
 def test_efforts_are_virtual_work_and_dynamics_agree(loop):
@@ -150,14 +139,14 @@ def test_derivatives_are_those_of_differences(loop):
     model, constraints, q, qd, push = loop
     forward = constrained_forward_derivatives(model, constraints, q, qd, push)
     inverse = constrained_inverse_derivatives(model, constraints, q, qd, push)
-    tree = inverse_dynamics_derivatives(model, q, qd, push)
+    tree = ld.inverse_dynamics_derivatives(model, q, qd, push)
     h = 1e-6
     for k, unit in enumerate(h * np.eye(model.nv)):
         ends = [constrained_forward_dynamics(model, constraints, q + s * unit, qd, push).qdd for s in (-1, 1)]
         assert forward.qdd.dq[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-5, abs=1e-5)
         ends = [constrained_inverse_dynamics(model, constraints, q + s * unit, qd, push).tau for s in (-1, 1)]
         assert inverse.tau.dq[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-5, abs=1e-5)
-        ends = [inverse_dynamics(model, q + s * unit, qd, push) for s in (-1, 1)]
+        ends = [ld.inverse_dynamics(model, q + s * unit, qd, push) for s in (-1, 1)]
         assert tree.dq[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-6, abs=1e-6)
 
 
@@ -174,11 +163,13 @@ def test_steps_are_linearized_with_springs(loop, method):
 
 def test_followers_bring_their_springs_along():
     """Springs of a leader and of what follows it with ratio -2 and offset 0.3 act as one."""
-    builder = ModelBuilder()
-    builder.add("a", joint=joint_types.revolute([0, 0, 1]), stiffness=3.0, spring_reference=0.2)
-    builder.add("b", "a", joint_types.revolute([0, 0, 1]), mimic=("a", -2.0, 0.3), stiffness=5.0, spring_reference=0.7)
+    builder = ld.ModelBuilder()
+    builder.add("a", joint=ld.joint_types.revolute([0, 0, 1]), stiffness=3.0, spring_reference=0.2)
+    builder.add(
+        "b", "a", ld.joint_types.revolute([0, 0, 1]), mimic=("a", -2.0, 0.3), stiffness=5.0, spring_reference=0.7
+    )
     full = builder.build().with_joint_terms(springs=True)
     coupled = full.with_coupled_mimics()
     for model in (coupled, builder.build().with_coupled_mimics().with_joint_terms(springs=True)):
-        force = inverse_dynamics(model, [0.9], [0.0], [0.0])
+        force = ld.inverse_dynamics(model, [0.9], [0.0], [0.0])
         assert force == pytest.approx(3.0 * 0.7 - 2.0 * 5.0 * (-1.8 + 0.3 - 0.7), rel=1e-12)

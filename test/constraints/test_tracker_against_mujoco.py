@@ -6,13 +6,7 @@ MuJoCo's loops are springs and give way: how far is measured, too.
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.lie_dynamics import (
-    ClosedLoopTracker,
-    ConstraintSet,
-    Model,
-    assemble,
-    constrained_inverse_dynamics,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.lie import so3
 
 mujoco = pytest.importorskip("mujoco", reason="the oracle, mujoco, is not installed")
@@ -87,8 +81,8 @@ def started(name):
     """The machine in MuJoCo, and what was read of it, with a closed configuration."""
     text, motors, frame, guess = MACHINES[name]
     machine = mujoco.MjModel.from_xml_string(text)
-    model = Model.from_mjcf(text)
-    constraints = ConstraintSet.from_mjcf(model, text)
+    model = ld.Model.from_mjcf(text)
+    constraints = ld.ConstraintSet.from_mjcf(model, text)
     q = model.neutral()
     for joint, position in guess.items():
         q[model.joint(joint).q_slice] = position
@@ -97,7 +91,7 @@ def started(name):
         for joint in model.joints:
             if joint.name.endswith("_a") or joint.kind == "spherical":
                 q[joint.q_slice] = [0.0, np.sin(0.9), 0.0, np.cos(0.9)] if joint.kind == "spherical" else 1.8
-    found = assemble(model, constraints, q, held=motors)
+    found = ld.assemble(model, constraints, q, held=motors)
     assert found.converged
     return machine, model, constraints, found.q, motors, frame
 
@@ -138,7 +132,7 @@ def swung(name, seconds=0.12, every=20):
 @pytest.mark.parametrize("name", MACHINES)
 def test_poses_and_efforts_are_those_of_the_machine_in_the_file(name):
     _, model, constraints, q, motors, frame = started(name)
-    tracker = ClosedLoopTracker(model, constraints, q, motors)
+    tracker = ld.ClosedLoopTracker(model, constraints, q, motors)
     assert sum(idle.count for idle in tracker.idle) == (6 if name == "ball rods" else 0)
     places = [model.joint(motor).v_slice.start for motor in motors]
     largest, moved, gaps, errors = 0.0, 0.0, [], []
@@ -151,7 +145,7 @@ def test_poses_and_efforts_are_those_of_the_machine_in_the_file(name):
         assert np.linalg.norm(so3.log(pose[:3, :3].T @ rotation)) < 1e-5
         rates = state.rates(yd)
         qdd = state.accelerations(rates, ydd)
-        found = constrained_inverse_dynamics(model, constraints, state.q, rates, qdd, actuated=motors).tau[places]
+        found = ld.constrained_inverse_dynamics(model, constraints, state.q, rates, qdd, actuated=motors).tau[places]
         errors.append(np.abs(found - tau).max())
         largest, moved = max(largest, np.abs(tau).max()), max(moved, np.abs(y - start).max())
     assert max(gaps) < 1e-6, "the loops of the machine give way"

@@ -11,14 +11,7 @@ from support.compare import relative
 from support.grids import every_run
 from touched_arm import EFFORT_NOISE, PERIOD, TOOL, VELOCITY_NOISE, TouchedArm
 
-from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    JointFriction,
-    forward_dynamics,
-    frame_pose,
-    gravity_force,
-    jacobian,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.control import VelocityFilter, velocity_noise
 from lie_dynamics_ros.lie_dynamics.estimation import ContactObserver, SensorNoise, contact_wrench
 from lie_dynamics_ros.lie_dynamics.estimation.force_sensor import WINDOWS
@@ -75,7 +68,7 @@ def test_a_touch_of_5_N_is_found_within_10_ms_and_its_force_within_what_is_said(
 def test_false_alarms_are_as_rare_as_said(way):
     """At rest, asked for ten a second: the mean number of windows above the threshold; estimated noise errs rarer."""
     rng, model = np.random.default_rng(2), panda()
-    gravity = gravity_force(model, REST)
+    gravity = ld.gravity_force(model, REST)
 
     def states(count):
         white = rng.normal(size=(count + 200, 7))
@@ -177,7 +170,7 @@ def test_states_that_come_in_a_burst_do_not_ring_though_friction_was_learned(fri
 
 def test_a_contact_ends_though_offsets_have_drifted_meanwhile():
     """What was learned before a long contact is known less well after it."""
-    model, gravity = panda(), gravity_force(panda(), REST)
+    model, gravity = panda(), ld.gravity_force(panda(), REST)
     observer = ContactObserver(model, published(), offset_error=0.3, drift_time=2.0)
     rng, touching = np.random.default_rng(8), []
     for k in range(9000):
@@ -191,14 +184,14 @@ def test_a_contact_ends_though_offsets_have_drifted_meanwhile():
 
 def test_friction_of_a_joint_at_rest_does_not_ring():
     model = panda()
-    friction = JointFriction(np.zeros(7), np.full(7, 2.0))
+    friction = ld.JointFriction(np.zeros(7), np.full(7, 2.0))
     observer = ContactObserver(model, published(), friction=friction)
     for sign in (1.0, -1.0):
         for _ in range(100):
-            found = observer.update(REST, np.zeros(7), gravity_force(model, REST) + 2.0 * sign)
+            found = observer.update(REST, np.zeros(7), ld.gravity_force(model, REST) + 2.0 * sign)
             assert found is None or found.evidence <= 1.0 + 1e-9
     for _ in range(100):
-        found = observer.update(REST, np.zeros(7), gravity_force(model, REST) + 4.0)
+        found = observer.update(REST, np.zeros(7), ld.gravity_force(model, REST) + 4.0)
     assert found.touching
 
 
@@ -266,7 +259,7 @@ def test_nothing_rings_in_free_motion_with_rests_gaps_bursts_and_dry_friction(na
         told = {"friction_error": 0.1 * arm.dry, "offset_error": 0.05 * arm.dry} if known else {
             "friction_error": arm.dry, "offset_error": 0.3
         }  # fmt: skip
-        law = JointFriction(np.zeros(arm.model.nv), arm.dry) if known else None
+        law = ld.JointFriction(np.zeros(arm.model.nv), arm.dry) if known else None
         observer = ContactObserver(arm.model, noise, friction=law, **told)
         for state in arm.measured():
             found = observer.update(*state)
@@ -277,7 +270,7 @@ def test_nothing_rings_in_free_motion_with_rests_gaps_bursts_and_dry_friction(na
 def test_late_efforts_and_gaps_do_not_ring():
     arm = Errands("ur5", 3, 6.0, delay=0.006)
     noise = SensorNoise.white(arm.model, VELOCITY_NOISE, 0.05, arm.PERIOD)
-    friction = JointFriction(np.zeros(6), arm.dry)
+    friction = ld.JointFriction(np.zeros(6), arm.dry)
     observer = ContactObserver(
         arm.model, noise, friction=friction, friction_error=0.1 * arm.dry, offset_error=0.05 * arm.dry,
         effort_delay=0.006,
@@ -297,13 +290,13 @@ def test_late_efforts_and_gaps_do_not_ring():
 def test_what_friction_holds_at_rest_is_not_learned(held, friction, offset):
     """Ten seconds of rest, where dry friction holds a part of what it can, then free motion; nothing touches."""
     model, rng = panda(), np.random.default_rng(1)
-    law = JointFriction(np.zeros(7), np.full(7, 3.0))
+    law = ld.JointFriction(np.zeros(7), np.full(7, 3.0))
     observer = ContactObserver(
         model, SensorNoise.white(model, VELOCITY_NOISE, EFFORT_NOISE, PERIOD), friction=law,
         friction_error=friction, offset_error=offset,
     )  # fmt: skip
     q, qd, tau = to_and_fro(4.0, rate=1.0)
-    start = q[0], np.zeros(7), gravity_force(model, q[0]) + held
+    start = q[0], np.zeros(7), ld.gravity_force(model, q[0]) + held
     ride = zip(q, qd, tau + law.force(qd, tau), strict=True)
     for k, (x, v, e) in enumerate([*[start] * 10000, *ride]):
         found = observer.update(
@@ -335,7 +328,7 @@ def test_every_kind_of_joint_and_efforts_between_states():
     model = sample_trees.to_model(sample_trees.zoo(rng))
     q, qd, tau, push = model.random(rng), 0.3 * rng.normal(size=model.nv), *rng.normal(size=(2, model.nv))
     motion = integrate_motion(
-        model, lambda _t, x, v: forward_dynamics(model, x, v, tau + push), q, qd, step=5e-4, steps=80
+        model, lambda _t, x, v: ld.forward_dynamics(model, x, v, tau + push), q, qd, step=5e-4, steps=80
     )
     for delay in (0.0, 0.0035):
         observer = ContactObserver(model, SensorNoise.white(model, 1e-3, 1e-2, 5e-4), effort_delay=delay)
@@ -369,7 +362,7 @@ def test_late_efforts_are_held_against_the_states_they_belong_to():
 def test_positions_alone_are_enough_for_a_touch():
     """Steps of 2^-18 turns, which do not show at rest; velocities by the filter of the nodes, which expects efforts."""
     rng, step, n = np.random.default_rng(6), 2.0 * np.pi / 2**18, np.zeros(7)
-    held_up = gravity_force(panda(), REST) + EFFORT_NOISE * rng.normal(size=(1000, 7))
+    held_up = ld.gravity_force(panda(), REST) + EFFORT_NOISE * rng.normal(size=(1000, 7))
     still = SensorNoise.from_rest(panda(), np.tile(REST, (1000, 1)), np.zeros((1000, 7)), held_up, PERIOD)
     noise = still.with_resolution(n + velocity_noise(0.005, PERIOD) * step, n)
     for _ in range(2):
@@ -415,12 +408,12 @@ def test_steps_of_readings_count_as_noise_over_a_twelfth_of_their_square():
     np.testing.assert_allclose(np.diag(noise.impulse[-1]), over.var(axis=0), rtol=0.1)
     assert np.array_equal(noise.velocity[0], np.diag(np.diag(noise.velocity[0])))
     for steps, reason in ((([1.0], 0.0), "velocity"), ((0.0, -1.0), "effort"), ((np.nan, 0.0), "velocity")):
-        with pytest.raises(InputError, match=reason):
+        with pytest.raises(ld.InputError, match=reason):
             noise.with_resolution(*steps)
 
 
 def test_a_contact_ends_after_a_while_without_it():
-    model, gravity = panda(), gravity_force(panda(), REST)
+    model, gravity = panda(), ld.gravity_force(panda(), REST)
     observer, events = ContactObserver(model, published(), release=0.05), []
     for k in range(400):
         pushed = np.where(100 <= k < 200, 2.0, 0.0)
@@ -437,17 +430,17 @@ def test_a_contact_ends_after_a_while_without_it():
 def test_directions_that_are_not_felt_are_told():
     """A force on the elbow along the upper arm passes through the axes of all joints before it."""
     model, cover = panda(), 1e-4 * np.eye(7)
-    upper = frame_pose(model, REST, "panda_link3")[:3, :3].T @ frame_pose(model, REST, "panda_link3")[:3, 3]
-    upper -= frame_pose(model, REST, "panda_link3")[:3, :3].T @ np.array([0.0, 0.0, 0.333])  # from the shoulder on
+    upper = ld.frame_pose(model, REST, "panda_link3")[:3, :3].T @ ld.frame_pose(model, REST, "panda_link3")[:3, 3]
+    upper -= ld.frame_pose(model, REST, "panda_link3")[:3, :3].T @ np.array([0.0, 0.0, 0.333])  # from the shoulder on
     upper /= np.linalg.norm(upper)
     force = np.array([3.0, -2.0, 4.0])
-    J = jacobian(model, REST, "panda_link3")
+    J = ld.jacobian(model, REST, "panda_link3")
     told = contact_wrench(model, REST, "panda_link3", J[3:].T @ force, cover, moment=False)
     assert len(told.unfelt) == 1 and not told.unfelt[0, :3].any()
     assert abs(told.unfelt[0, 3:] @ upper) == pytest.approx(1.0)
     assert np.allclose(told.wrench[3:], force - upper * (upper @ force))
     assert np.abs(told.covariance @ told.unfelt[0]).max() < 1e-12
-    whole = contact_wrench(model, REST, TOOL, jacobian(model, REST, TOOL).T @ np.arange(1.0, 7.0), cover)
+    whole = contact_wrench(model, REST, TOOL, ld.jacobian(model, REST, TOOL).T @ np.arange(1.0, 7.0), cover)
     assert not len(whole.unfelt) and np.allclose(whole.wrench, np.arange(1.0, 7.0))
     at_shoulder = np.array([0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     assert contact_wrench(model, REST, TOOL, at_shoulder, cover, moment=False).misfit < 1e-6
@@ -465,7 +458,7 @@ def test_directions_that_are_not_felt_are_told():
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, reason):
-    with pytest.raises(InputError, match=reason):
+    with pytest.raises(ld.InputError, match=reason):
         ContactObserver(panda(), **{"noise": published()} | settings)
 
 
@@ -487,14 +480,14 @@ def test_noise_is_of_a_robot_at_rest():
     model, states = panda(), np.zeros((1000, 7))
     moving = states.copy()
     moving[:, 3] = np.linspace(0.0, 0.1, 1000)
-    with pytest.raises(InputError, match="panda_joint4"):
+    with pytest.raises(ld.InputError, match="panda_joint4"):
         SensorNoise.from_rest(model, moving, states, states, PERIOD)
-    with pytest.raises(InputError, match="272 states"):
+    with pytest.raises(ld.InputError, match="272 states"):
         SensorNoise.from_rest(model, states[:200], states[:200], states[:200], PERIOD)
-    with pytest.raises(InputError, match="period"):
+    with pytest.raises(ld.InputError, match="period"):
         SensorNoise.from_rest(model, states, states, states, 0.0)
     observer = ContactObserver(model, published())
-    with pytest.raises(InputError, match="tau"):
+    with pytest.raises(ld.InputError, match="tau"):
         observer.update(REST, np.zeros(7), np.full(7, np.nan))
 
 
@@ -510,7 +503,7 @@ def test_wrenches_are_those_of_a_singular_value_decomposition(moment):
             factor, torque = 0.1 * rng.normal(size=(7, 7)) + 0.1 * np.eye(7), rng.normal(size=7)
             told = contact_wrench(model, q, frame, torque, factor @ factor.T, moment, limit)
             white = np.linalg.inv(factor)
-            _, s, V = np.linalg.svd(white @ jacobian(model, q, frame).T @ scale)
+            _, s, V = np.linalg.svd(white @ ld.jacobian(model, q, frame).T @ scale)
             felt = s * limit > 1.0
             back = scale @ V[: len(s)][felt].T / s[felt]
             ranks.add(int(felt.sum()))
@@ -518,7 +511,7 @@ def test_wrenches_are_those_of_a_singular_value_decomposition(moment):
                 scale
                 @ V[: len(s)][felt].T
                 @ np.linalg.lstsq(
-                    white @ jacobian(model, q, frame).T @ scale @ V[: len(s)][felt].T, white @ torque, rcond=None
+                    white @ ld.jacobian(model, q, frame).T @ scale @ V[: len(s)][felt].T, white @ torque, rcond=None
                 )[0]
             )
             np.testing.assert_allclose(told.wrench, wrench, atol=1e-9 * np.abs(wrench).max(initial=1e-9))

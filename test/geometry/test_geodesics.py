@@ -6,16 +6,7 @@ from scipy.integrate import solve_ivp, trapezoid
 from support.compare import relative
 from support.sample_trees import around, rods_in_a_row, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    DescriptionError,
-    InputError,
-    ModelBuilder,
-    SpatialInertia,
-    forward_dynamics,
-    forward_kinematics,
-    joint_types,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.closed_form import (
     GeodesicError,
     ScrewTree,
@@ -30,15 +21,15 @@ from lie_dynamics_ros.lie_dynamics.reference.ploen import parameters
 
 
 def pendulum(mass=1.7, length=0.6):
-    bob = SpatialInertia(mass, [0, 0, length], np.zeros((3, 3)))
-    return ModelBuilder().add("bob", joint=joint_types.universal([1, 0, 0], [0, 1, 0]), inertia=bob).build()
+    bob = ld.SpatialInertia(mass, [0, 0, length], np.zeros((3, 3)))
+    return ld.ModelBuilder().add("bob", joint=ld.joint_types.universal([1, 0, 0], [0, 1, 0]), inertia=bob).build()
 
 
 def test_great_circle():
     """A point mass on a sphere: length, and every point of the path in the plane of the ends."""
     model = pendulum()
     path = geodesic(model, [-1.0, 0.3], [1.0, 0.5], duration=2.0)
-    directions = forward_kinematics(model, path.q)[:, 0, :3, 2]
+    directions = ld.forward_kinematics(model, path.q)[:, 0, :3, 2]
     angle = np.arccos(directions[0] @ directions[-1])
     assert path.length == pytest.approx(0.6 * np.sqrt(1.7) * angle, rel=1e-9)
     assert path.energy == pytest.approx(0.5 * 1.7 * (0.6 * angle / 2.0) ** 2, rel=1e-9)
@@ -56,26 +47,26 @@ def test_conjugate_point():
 
 def test_double_conjugate_point():
     """A ball with three equal moments: all geodesics meet again at once, without a change of sign."""
-    body = SpatialInertia(1.0, np.zeros(3), 0.3 * np.eye(3))
-    euler = joint_types.composite(*(joint_types.revolute(n) for n in np.eye(3)))
-    model = ModelBuilder().add("ball", joint=euler, inertia=body).build()
+    body = ld.SpatialInertia(1.0, np.zeros(3), 0.3 * np.eye(3))
+    euler = ld.joint_types.composite(*(ld.joint_types.revolute(n) for n in np.eye(3)))
+    model = ld.ModelBuilder().add("ball", joint=euler, inertia=body).build()
     path = geodesic(model, [0.0, 0.0, 0.0], [7.0, 0.0, 0.0], duration=1.0, descent=False)
     assert path.conjugate_time == pytest.approx(2.0 * np.pi / 7.0, rel=1e-5)  # a minimum, found to half the digits
 
 
 def test_straight_lines(rng):
     """Flat: translations only, and a bead on a turning rod, whose geodesics are straight in the plane."""
-    cart = ModelBuilder()
+    cart = ld.ModelBuilder()
     for k, axis in enumerate(np.eye(3)):
-        cart.add(f"p{k}", f"p{k - 1}" if k else None, joint_types.prismatic(axis),
-                 inertia=SpatialInertia(1.0, [1, 2, 3], np.eye(3)))  # fmt: skip
+        cart.add(f"p{k}", f"p{k - 1}" if k else None, ld.joint_types.prismatic(axis),
+                 inertia=ld.SpatialInertia(1.0, [1, 2, 3], np.eye(3)))  # fmt: skip
     a, b = rng.normal(size=(2, 3))
     path = geodesic(cart.build(), a, b)
     s = path.time[:, None]
     assert relative(path.q, (1.0 - s) * a + s * b) < 1e-12
-    bead = SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
-    polar = ModelBuilder().add("turn", joint=joint_types.revolute())
-    polar.add("slide", "turn", joint_types.prismatic([1, 0, 0]), inertia=bead)
+    bead = ld.SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
+    polar = ld.ModelBuilder().add("turn", joint=ld.joint_types.revolute())
+    polar.add("slide", "turn", ld.joint_types.prismatic([1, 0, 0]), inertia=bead)
     path = geodesic(polar.build(), [0.0, 1.0], [1.2, 2.0], duration=3.0)
     where = path.q[:, 1, None] * np.stack([np.cos(path.q[:, 0]), np.sin(path.q[:, 0])], axis=-1)
     s = path.time[:, None] / 3.0
@@ -90,7 +81,7 @@ def test_motion_without_forces(links):
     free = model.with_gravity([0.0, 0.0, 0.0])
 
     def rate(_, x):
-        return np.concatenate([x[links:], forward_dynamics(free, x[:links], x[links:], np.zeros(links))])
+        return np.concatenate([x[links:], ld.forward_dynamics(free, x[:links], x[links:], np.zeros(links))])
 
     start = np.concatenate([path.q[0], path.qd[0]])
     end = solve_ivp(rate, (0.0, 1.5), start, rtol=1e-11, atol=1e-11).y[:, -1]
@@ -109,7 +100,7 @@ def test_least_energy_among_neighbours(rng):
     q, qd = path.at(t)
 
     def energy(q, qd):
-        return trapezoid(0.5 * np.einsum("ti,tij,tj->t", qd, mass_matrix(model, q), qd), t)
+        return trapezoid(0.5 * np.einsum("ti,tij,tj->t", qd, ld.mass_matrix(model, q), qd), t)
 
     least = energy(q, qd)
     assert least == pytest.approx(path.energy, rel=1e-9)
@@ -128,7 +119,7 @@ def test_past_a_conjugate_point_a_neighbour_needs_less():
     q, qd = path.at(t)
     q[:, 1] += 0.05 * np.sin(np.pi * t)
     qd[:, 1] += 0.05 * np.pi * np.cos(np.pi * t)
-    assert trapezoid(0.5 * np.einsum("ti,tij,tj->t", qd, mass_matrix(model, q), qd), t) < path.energy
+    assert trapezoid(0.5 * np.einsum("ti,tij,tj->t", qd, ld.mass_matrix(model, q), qd), t) < path.energy
 
 
 def test_jacobi_fields():
@@ -138,7 +129,7 @@ def test_jacobi_fields():
     path = geodesic(model, [0.0, 0.4, -0.3], [1.5, 0.8, 0.9])
 
     def rate(_, x):
-        return np.concatenate([x[3:], forward_dynamics(free, x[:3], x[3:], np.zeros(3))])
+        return np.concatenate([x[3:], ld.forward_dynamics(free, x[:3], x[3:], np.zeros(3))])
 
     def end(rates):
         return solve_ivp(rate, (0.0, 1.0), np.concatenate([path.q[0], rates]), rtol=1e-12, atol=1e-12).y[:3, -1]
@@ -146,7 +137,7 @@ def test_jacobi_fields():
     flow = np.array([(end(path.qd[0] + e) - end(path.qd[0] - e)) / (2 * h) for e in h * np.eye(3)]).T
     X = jacobi_fields(model, path.at, 1.0)(1.0)
     # Lengths in the mass metric do not depend on the frame that is carried along.
-    M0, M1 = mass_matrix(model, path.q[0]), mass_matrix(model, path.q[-1])
+    M0, M1 = ld.mass_matrix(model, path.q[0]), ld.mass_matrix(model, path.q[-1])
     L0 = np.linalg.inv(np.linalg.cholesky(M0)).T
     assert relative(np.linalg.svd(np.linalg.cholesky(M1).T @ flow @ L0, compute_uv=False),
                     np.linalg.svd(X, compute_uv=False)) < 1e-6  # fmt: skip
@@ -187,17 +178,17 @@ def test_no_motion():
 
 def test_errors(rng):
     model = rods_in_a_row(2)
-    with pytest.raises(InputError, match="start"):
+    with pytest.raises(ld.InputError, match="start"):
         geodesic(model, [0.0], [1.0, 1.0])
-    with pytest.raises(InputError, match="duration"):
+    with pytest.raises(ld.InputError, match="duration"):
         geodesic(model, [0.0, 0.0], [1.0, 1.0], duration=0.0)
-    with pytest.raises(InputError, match="guess"):
+    with pytest.raises(ld.InputError, match="guess"):
         geodesic(model, [0.0, 0.0], [1.0, 1.0], guess=[[0.0, 0.0]])
-    with pytest.raises(InputError, match="time"):
+    with pytest.raises(ld.InputError, match="time"):
         geodesic(model, [0.0, 0.0], [0.1, 0.1]).at(2.0)
     with pytest.raises(GeodesicError, match="no geodesic found"):
         geodesic(model, [0.0, 0.0], [2.0, 2.0], max_nodes=22, tolerance=1e-12)
-    with pytest.raises(DescriptionError, match="spherical"):
+    with pytest.raises(ld.DescriptionError, match="spherical"):
         ball = to_model(around(rng, "spherical"))
         geodesic(ball, ball.neutral(), ball.neutral())
 
@@ -213,9 +204,9 @@ def test_pictures(tmp_path):
     path = geodesic(model, [0.0, 0.5, 0.5], [1.0, 0.5, 0.5])
     figure = plot_geodesics(model, [path], "link 2", ["one"])
     assert [line.get_label() for line in figure.axes[0].get_lines()].count("one") == 1
-    with pytest.raises(InputError, match="plane"):
+    with pytest.raises(ld.InputError, match="plane"):
         plot_curvature_map(data, "yx")
-    with pytest.raises(InputError, match="coordinates"):
+    with pytest.raises(ld.InputError, match="coordinates"):
         curvature_map(model, "link 2", (1, grid), (1, grid))
 
 
@@ -245,10 +236,10 @@ def test_user_defined_joint():
         S[3, 0], S[4, 1] = x, y
         return S
 
-    slide = joint_types.custom(
+    slide = ld.joint_types.custom(
         2, transform, lambda q: columns(np.cosh(q[0]), 1.0), lambda q, qd: columns(np.sinh(q[0]) * qd[0], 0.0)
     )
-    model = ModelBuilder().add("a", joint=slide, inertia=SpatialInertia(2.0, np.zeros(3), np.eye(3))).build()
+    model = ld.ModelBuilder().add("a", joint=slide, inertia=ld.SpatialInertia(2.0, np.zeros(3), np.eye(3))).build()
     found = geodesic(model, [0.0, 0.0], [1.0, 1.0])
     assert np.abs(np.sinh(found.q[:, 0]) - found.time * np.sinh(1.0)).max() < 1e-9
     assert found.energy == pytest.approx(np.sinh(1.0) ** 2 + 1.0, rel=1e-9)

@@ -12,31 +12,20 @@ from support.sample_trees import rods_in_a_row
 
 from benchmarks.library.optimal_motions import judged, pair
 from lie_dynamics_ros import Controller
-from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    ModelBuilder,
-    MotionCost,
-    SingularityError,
-    SpatialInertia,
-    inverse_dynamics,
-    joint_types,
-    optimal,
-    optimal_motion,
-    torque_optimal_motion,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.optimal import OptimalMotionError
 from lie_dynamics_ros.lie_dynamics.optimal.interior_point import solve
 
-POINT = SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
+POINT = ld.SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def cart(axes=1, **limits):
     """A mass of 2 kg on one slide, or on two that cross."""
-    builder = ModelBuilder()
+    builder = ld.ModelBuilder()
     for k in range(axes):
-        inertia = POINT if k == axes - 1 else SpatialInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+        inertia = POINT if k == axes - 1 else ld.SpatialInertia(0.0, np.zeros(3), np.zeros((3, 3)))
         parent = None if k == 0 else f"cart {k - 1}"
-        builder.add(f"cart {k}", parent, joint_types.prismatic(np.eye(3)[k]), np.eye(4), inertia, **limits)
+        builder.add(f"cart {k}", parent, ld.joint_types.prismatic(np.eye(3)[k]), np.eye(4), inertia, **limits)
     return builder.build().with_gravity([0.0, 0.0, 0.0])
 
 
@@ -54,7 +43,7 @@ def require_kept(model, path, limits, tolerance=1e-5):
     """All limits at 2,001 times, by inverse dynamics, and the cost by another quadrature."""
     t = np.linspace(0.0, path.duration, 2001)
     q, qd, qdd, tau = path.at(t)
-    assert relative(inverse_dynamics(model, q, qd, qdd), tau) < 1e-12
+    assert relative(ld.inverse_dynamics(model, q, qd, qdd), tau) < 1e-12
     assert (np.abs(qd) <= limits.velocity * (1 + tolerance)).all()
     assert (np.abs(tau) <= limits.effort + tolerance * path.effort_scale).all()
     assert (q >= limits.lower - tolerance).all()
@@ -67,7 +56,7 @@ def test_panda_within_its_limits_against_slsqp(name):
     """The limits of its URDF push: no dearer than the judge's motion with as many modes, and kept everywhere."""
     start, goal, T = (np.array(x, dtype=float) for x in PAIRS[name])
     model = panda()
-    path = torque_optimal_motion(model, start, goal, float(T), limits=model.limits, tolerance=1e-3, max_modes=6)
+    path = ld.torque_optimal_motion(model, start, goal, float(T), limits=model.limits, tolerance=1e-3, max_modes=6)
     assert path.converged
     assert path.reason == "optimal"
     assert path.cost <= 1.005 * judged(model, start, goal, float(T), 6)
@@ -81,7 +70,7 @@ def test_limits_to_round_off():
     start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
     model = panda()
     path, again = (
-        torque_optimal_motion(model, start, goal, float(T), limits=model.limits, max_modes=3) for _ in range(2)
+        ld.torque_optimal_motion(model, start, goal, float(T), limits=model.limits, max_modes=3) for _ in range(2)
     )
     np.testing.assert_array_equal(path.q, again.q)
     assert path.converged and path.residual < 1e-10 and path.excess < 1e-6
@@ -93,17 +82,17 @@ def test_starts_out_of_reach_are_left_out(monkeypatch):
     model = panda()
     start, goal, T = (np.array(x, dtype=float) for x in PAIRS["fast"])
     options = {"limits": model.limits, "tolerance": 1e-3, "max_modes": 6}
-    path = torque_optimal_motion(model, start, goal, float(T), **options)
+    path = ld.torque_optimal_motion(model, start, goal, float(T), **options)
     calls = []
 
     def out_of_reach(*args, **options):
         if "barrier" in options:  # of the search itself
             return solve(*args, **options)
         calls.append(args)
-        raise SingularityError("out of reach")
+        raise ld.SingularityError("out of reach")
 
-    monkeypatch.setattr(optimal, "solve", out_of_reach)
-    alone = torque_optimal_motion(model, start, goal, float(T), **options)
+    monkeypatch.setattr(ld.optimal, "solve", out_of_reach)
+    alone = ld.torque_optimal_motion(model, start, goal, float(T), **options)
     assert len(calls) > 2
     assert path.converged and alone.converged
     assert path.cost <= alone.cost * (1 + 1e-3)
@@ -113,7 +102,7 @@ def test_another_valley_is_found():
     """From the cubic alone the search ends at 1577; a judge with as many modes finds 1226."""
     model = panda()
     start, goal, T = pair(model, 25)
-    path = torque_optimal_motion(model, start, goal, T, limits=model.limits, tolerance=1e-3, max_modes=6)
+    path = ld.torque_optimal_motion(model, start, goal, T, limits=model.limits, tolerance=1e-3, max_modes=6)
     assert path.converged and path.reason == "optimal" and path.cost < 1226.0
     assert require_kept(model, path, model.limits) == pytest.approx(path.cost, rel=1e-5)
     assert path.stationarity + path.gap == pytest.approx(path.residual)
@@ -128,7 +117,7 @@ def test_ends_on_a_limit():
     costs = []
     for room in (0.0, 1e-3):
         wider = replace(model.limits, lower=model.limits.lower - room, upper=model.limits.upper + room)
-        path = torque_optimal_motion(
+        path = ld.torque_optimal_motion(
             model, start, goal, 1.5, limits=wider, tolerance=1e-3, max_modes=8, guess=[start, goal]
         )
         assert path.converged
@@ -143,11 +132,9 @@ def test_a_start_is_never_made_worse():
     start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
     s = np.linspace(0.0, 1.0, 41)[:, None]
     guess = start + (goal - start) * (3 * s**2 - 2 * s**3)
-    cubic = np.trapezoid(
-        (inverse_dynamics(model, guess, (goal - start) * 6 * (s - s**2) / T, (goal - start) * (6 - 12 * s) / T**2) ** 2)
-        .sum(axis=1), s[:, 0] * T,
-    )  # fmt: skip
-    path = torque_optimal_motion(model, start, goal, float(T), limits=model.limits, guess=guess, max_modes=1)
+    rates = (goal - start) * 6 * (s - s**2) / T, (goal - start) * (6 - 12 * s) / T**2
+    cubic = np.trapezoid((ld.inverse_dynamics(model, guess, *rates) ** 2).sum(axis=1), s[:, 0] * T)
+    path = ld.torque_optimal_motion(model, start, goal, float(T), limits=model.limits, guess=guess, max_modes=1)
     assert path.cost < cubic
     require_kept(model, path, model.limits)
 
@@ -157,13 +144,13 @@ def test_advice_of_a_longer_duration_is_right():
     limits = replace(model.limits, effort=np.array([2.0]))
     given = {"limits": limits, "guess": [[0.0], [1.5]]}  # which has one valley
     with pytest.raises(OptimalMotionError, match=r"effort of joint 'cart 0'.* a duration of 3 s was found"):
-        torque_optimal_motion(model, [0.0], [1.5], 2.0, max_modes=4, **given)
-    path = torque_optimal_motion(model, [0.0], [1.5], 3.0, max_modes=16, tolerance=1e-3, **given)
+        ld.torque_optimal_motion(model, [0.0], [1.5], 2.0, max_modes=4, **given)
+    path = ld.torque_optimal_motion(model, [0.0], [1.5], 3.0, max_modes=16, tolerance=1e-3, **given)
     assert path.excess < 1e-6
-    lift = ModelBuilder().add("lift", joint=joint_types.prismatic([0, 0, 1]), inertia=POINT).build()
+    lift = ld.ModelBuilder().add("lift", joint=ld.joint_types.prismatic([0, 0, 1]), inertia=POINT).build()
     weak = replace(lift.limits, effort=np.array([15.0]))  # it weighs 19.6 N
     with pytest.raises(OptimalMotionError, match=r"no duration up to 3 s was found"):
-        torque_optimal_motion(lift, [0.0], [1.0], 1.0, limits=weak, max_modes=4, guess=[[0.0], [1.0]])
+        ld.torque_optimal_motion(lift, [0.0], [1.0], 1.0, limits=weak, max_modes=4, guess=[[0.0], [1.0]])
 
 
 def planar(links):
@@ -177,8 +164,8 @@ def planar(links):
 def test_planar_arms_to_the_optimum(links):
     """Without limits: what more modes find is as far below as the refinement says."""
     model, start, goal = planar(links)
-    path = torque_optimal_motion(model, start, goal, 0.4, tolerance=1e-2, max_modes=32)
-    finer = torque_optimal_motion(model, start, goal, 0.4, tolerance=1e-15, max_modes=64)
+    path = ld.torque_optimal_motion(model, start, goal, 0.4, tolerance=1e-2, max_modes=32)
+    finer = ld.torque_optimal_motion(model, start, goal, 0.4, tolerance=1e-15, max_modes=64)
     assert path.converged
     assert path.modes < finer.modes
     assert finer.refinement < 1e-3
@@ -190,7 +177,7 @@ def test_a_judge_gains_nothing_among_the_same_modes(links):
     """Without limits: scipy's BFGS in another basis of the same polynomials, with slopes by differences."""
     model, start, goal = planar(links)
     T, modes = 0.4, 8
-    path = torque_optimal_motion(model, start, goal, T, max_modes=modes)
+    path = ld.torque_optimal_motion(model, start, goal, T, max_modes=modes)
     assert path.converged and path.residual < 1e-10
     t, w = np.polynomial.legendre.leggauss(2 * modes + 16)  # as many points
     t, w = 0.5 * T * (t + 1.0), 0.5 * T * w
@@ -201,7 +188,7 @@ def test_a_judge_gains_nothing_among_the_same_modes(links):
 
     def forces(x):
         bend = np.einsum("dak,...an->d...kn", shapes, x.reshape(*x.shape[:-1], modes, links))
-        return inverse_dynamics(model, *(a + b for a, b in zip(around, bend, strict=True)))
+        return ld.inverse_dynamics(model, *(a + b for a, b in zip(around, bend, strict=True)))
 
     def cost(x):
         return float(w @ (forces(x) ** 2).sum(axis=-1)) / path.cost
@@ -224,7 +211,7 @@ def test_a_judge_gains_nothing_among_the_same_modes(links):
 def test_time_against_torque():
     """12 m^2 d^2 / T^3 + w T is least where T^4 = 36 m^2 d^2 / w."""
     w, d = 5.0, 1.5
-    path = optimal_motion(cart(), [0.0], [d], (0.5, 9.0), cost=MotionCost(torque=1.0, time=w), tolerance=1e-9)
+    path = ld.optimal_motion(cart(), [0.0], [d], (0.5, 9.0), cost=ld.MotionCost(torque=1.0, time=w), tolerance=1e-9)
     T = (36.0 * 4.0 * d**2 / w) ** 0.25
     assert path.converged
     assert path.duration == pytest.approx(T, rel=1e-6)
@@ -235,9 +222,8 @@ def test_shortest_time_within_an_effort_limit():
     """Bang and bang: T = 2 sqrt(m d / u), which polynomials come near."""
     model = cart()
     limits = replace(model.limits, effort=np.array([4.0]))
-    path = optimal_motion(
-        model, [0.0], [1.0], (0.1, 20.0), cost=MotionCost(time=1.0), limits=limits, max_modes=64, guess=[[0.0], [1.0]]
-    )
+    options = {"cost": ld.MotionCost(time=1.0), "limits": limits, "max_modes": 64, "guess": [[0.0], [1.0]]}
+    path = ld.optimal_motion(model, [0.0], [1.0], (0.1, 20.0), **options)
     least = 2.0 * np.sqrt(2.0 / 4.0)
     assert least <= path.duration < 1.01 * least
     assert path.excess < 1e-6
@@ -245,35 +231,35 @@ def test_shortest_time_within_an_effort_limit():
 
 def test_jerk_alone():
     """From rest to rest with free accelerations: a quintic whose jerk is 60 d s (1 - s) / T^3."""
-    path = optimal_motion(cart(), [0.0], [1.5], 2.0, cost=MotionCost(jerk=3.0))
+    path = ld.optimal_motion(cart(), [0.0], [1.5], 2.0, cost=ld.MotionCost(jerk=3.0))
     assert path.cost == pytest.approx(3.0 * 120.0 * 1.5**2 / 2.0**5, rel=1e-9)
 
 
 def test_acceleration_and_jerk_limits():
     model = cart()
     limits = replace(model.limits, acceleration=np.array([1.6]), deceleration=np.array([1.6]), jerk=np.array([9.0]))
-    path = optimal_motion(model, [0.0], [1.0], 1.8, limits=limits, max_modes=32, tolerance=1e-3)
+    path = ld.optimal_motion(model, [0.0], [1.0], 1.8, limits=limits, max_modes=32, tolerance=1e-3)
     t = np.linspace(0.0, path.duration, 2001)
     assert np.abs(path.at(t)[2]).max() < 1.6 * 1.00001
     assert np.abs(np.diff(path.at(t)[2][:, 0]) / np.diff(t)).max() < 9.0 * 1.0001
-    free = optimal_motion(model, [0.0], [1.0], 1.8)
+    free = ld.optimal_motion(model, [0.0], [1.0], 1.8)
     assert path.cost > 1.001 * free.cost
     assert path.excess < 1e-4
 
 
 def test_electrical_energy():
     """Work and heat: what work goes into motion comes back, so that heat alone counts: twice the cubic's weight."""
-    path = optimal_motion(cart(), [0.0], [1.5], 2.0, cost=MotionCost(torque=0.3, energy=1.0), tolerance=1e-9)
+    path = ld.optimal_motion(cart(), [0.0], [1.5], 2.0, cost=ld.MotionCost(torque=0.3, energy=1.0), tolerance=1e-9)
     assert path.cost == pytest.approx(0.3 * 12.0 * 4.0 * 1.5**2 / 8.0, rel=1e-8)
 
 
 def test_power_is_what_it_says_and_takes_less():
     model, ends = cart(), ([0.0], [1.5], 2.0)
-    path = optimal_motion(model, *ends, cost=MotionCost(power=1.0, torque=1e-3), tolerance=1e-4, max_modes=32)
+    path = ld.optimal_motion(model, *ends, cost=ld.MotionCost(power=1.0, torque=1e-3), tolerance=1e-4, max_modes=32)
     t = np.linspace(0.0, 2.0, 20001)
     _, qd, _, tau = path.at(t)
     assert path.cost == pytest.approx(np.trapezoid(((tau * qd) ** 2 + 1e-3 * tau**2)[:, 0], t), rel=1e-6)
-    other = torque_optimal_motion(model, *ends)
+    other = ld.torque_optimal_motion(model, *ends)
     _, qd, _, tau = other.at(t)
     assert path.cost < np.trapezoid(((tau * qd) ** 2 + 1e-3 * tau**2)[:, 0], t)
 
@@ -282,11 +268,11 @@ def test_rate_of_force():
     """The cubic's force falls by 24 m d / T^3 a second; a smaller rate than that is kept, and costs more."""
     model, d, T = cart(), 1.0, 1.0
     most = 0.8 * 24.0 * 2.0 * d / T**3
-    path = optimal_motion(
+    path = ld.optimal_motion(
         model, [0.0], [d], T, effort_rate=[most], start_velocity=[1.0], goal_velocity=[0.5], max_modes=32,
         tolerance=1e-3,
     )  # fmt: skip
-    free = optimal_motion(model, [0.0], [d], T, start_velocity=[1.0], goal_velocity=[0.5])
+    free = ld.optimal_motion(model, [0.0], [d], T, start_velocity=[1.0], goal_velocity=[0.5])
     t = np.linspace(0.0, T, 2001)
     rate = [np.abs(np.diff(p.at(t)[3][:, 0]) / np.diff(t)).max() for p in (path, free)]
     assert rate[0] < most * 1.001
@@ -303,8 +289,8 @@ def test_rates_of_forces_of_an_arm():
         return np.abs(np.diff(path.at(t)[3], axis=0)).max(axis=0) / t[1]
 
     options = {"limits": model.limits, "tolerance": 1e-3, "max_modes": 8}
-    most = np.full(7, 0.7 * rates(optimal_motion(model, start, goal, float(T), **options)).max())
-    path = optimal_motion(model, start, goal, float(T), effort_rate=most, **options)
+    most = np.full(7, 0.7 * rates(ld.optimal_motion(model, start, goal, float(T), **options)).max())
+    path = ld.optimal_motion(model, start, goal, float(T), effort_rate=most, **options)
     assert path.converged and path.excess < 1e-6
     assert (rates(path) < 1.02 * most).all()  # of quotients over longer steps they are kept
     require_kept(model, path, model.limits)
@@ -315,14 +301,14 @@ def test_a_coarser_motion_is_kept(monkeypatch):
     model = cart()
     limits = replace(model.limits, effort=np.array([11.0]))
     options = {"limits": limits, "tolerance": 1e-9, "max_modes": 16}
-    finer = torque_optimal_motion(model, [0.0], [1.0], 1.0, **options)
+    finer = ld.torque_optimal_motion(model, [0.0], [1.0], 1.0, **options)
 
     def ended(problem, *args, **options):
         found = solve(problem, *args, **options)
         return replace(found, reason="iterations") if problem.count > 8 else found
 
-    monkeypatch.setattr(optimal, "solve", ended)
-    path = torque_optimal_motion(model, [0.0], [1.0], 1.0, **options)
+    monkeypatch.setattr(ld.optimal, "solve", ended)
+    path = ld.torque_optimal_motion(model, [0.0], [1.0], 1.0, **options)
     assert (path.modes, finer.modes) == (8, 16)
     assert path.converged and path.cost > finer.cost
 
@@ -332,7 +318,7 @@ def test_waypoints_are_a_spline():
     from scipy.interpolate import CubicSpline
 
     parts, through = np.array([0.3, 0.7]), np.array([[0.8], [-0.2]])
-    path = optimal_motion(cart(), [0.0], [1.0], 2.0, waypoints=(parts, through), tolerance=1e-6, max_modes=64)
+    path = ld.optimal_motion(cart(), [0.0], [1.0], 2.0, waypoints=(parts, through), tolerance=1e-6, max_modes=64)
     spline = CubicSpline(2.0 * np.array([0.0, 0.3, 0.7, 1.0]), [0.0, 0.8, -0.2, 1.0], bc_type="clamped")
     t = np.linspace(0.0, 2.0, 4001)
     assert np.abs(path.at(2.0 * parts)[0] - through).max() < 1e-12
@@ -345,7 +331,7 @@ def test_periodic_motion_through_points():
     from scipy.interpolate import CubicSpline
 
     parts, through = np.array([0.0, 0.5]), np.array([[0.0], [1.0]])
-    path = optimal_motion(
+    path = ld.optimal_motion(
         cart(), [0.0], [0.0], 2.0, waypoints=(parts, through), periodic=True, tolerance=1e-6, max_modes=64
     )
     spline = CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 0.0], bc_type="periodic")
@@ -358,14 +344,14 @@ def test_periodic_motion_through_points():
 
 def test_smooth_ends_are_followed_by_the_controller():
     """Accelerations of zero at both ends: the least jerk is the quintic's; the Panda's motion is taken as it is."""
-    path = optimal_motion(cart(), [0.3], [1.8], 2.0, smooth_ends=True, cost=MotionCost(jerk=1.0))
+    path = ld.optimal_motion(cart(), [0.3], [1.8], 2.0, smooth_ends=True, cost=ld.MotionCost(jerk=1.0))
     s = path.time[:, None] / 2.0
     assert np.abs(path.qdd[[0, -1]]).max() < 1e-12
     assert path.cost == pytest.approx(720.0 * 1.5**2 / 2.0**5, rel=1e-9)
     assert relative(path.q, 0.3 + 1.5 * (10 * s**3 - 15 * s**4 + 6 * s**5)) < 1e-9
     start, goal, T = (np.array(x, dtype=float) for x in PAIRS["slow"])
     model = panda()
-    path = optimal_motion(model, start, goal, float(T), limits=model.limits, smooth_ends=True, tolerance=1e-2)
+    path = ld.optimal_motion(model, start, goal, float(T), limits=model.limits, smooth_ends=True, tolerance=1e-2)
     controller = Controller(OWN)
     controller.update(0.0, start, np.zeros(7))
     assert controller.follow(path.time, path.q, path.qd, path.qdd) == ""
@@ -385,10 +371,10 @@ def test_a_disc_is_passed():
         return distance[:, None] - radius, (arm / distance[:, None])[:, None]
 
     guess = np.array([[0.0, 0.0], [0.5, 0.4], [1.0, 0.0]])
-    path = optimal_motion(model, [0.0, 0.0], [1.0, 0.0], 1.0, obstacles=disc, guess=guess, tolerance=1e-4)
+    path = ld.optimal_motion(model, [0.0, 0.0], [1.0, 0.0], 1.0, obstacles=disc, guess=guess, tolerance=1e-4)
     t = np.linspace(0.0, 1.0, 1001)
     assert disc(path.at(t)[0])[0].min() > -1e-6
-    free = torque_optimal_motion(model, [0.0, 0.0], [1.0, 0.0], 1.0)
+    free = ld.torque_optimal_motion(model, [0.0, 0.0], [1.0, 0.0], 1.0)
     assert disc(free.at(t)[0])[0].min() < -0.1
     # through one point above: a spline in y, whose cost is 192 m^2 h^2; the touching point is found by a scalar search
 
@@ -409,9 +395,9 @@ def test_refusals():
         ({"duration": (2.0, 1.0)}, "shortest"),
         ({"duration": (1.0, 2.0, 3.0)}, "duration"),
         ({"duration": 1.0, "cost": 3.0}, "MotionCost"),
-        ({"duration": 1.0, "cost": MotionCost()}, "not 0"),
-        ({"duration": 1.0, "cost": MotionCost(torque=-1.0)}, r"cost\.torque"),
-        ({"duration": 1.0, "cost": MotionCost(torque=[1.0, 2.0])}, r"cost\.torque"),
+        ({"duration": 1.0, "cost": ld.MotionCost()}, "not 0"),
+        ({"duration": 1.0, "cost": ld.MotionCost(torque=-1.0)}, r"cost\.torque"),
+        ({"duration": 1.0, "cost": ld.MotionCost(torque=[1.0, 2.0])}, r"cost\.torque"),
         ({"duration": 1.0, "waypoints": ([0.5, 0.4], [[0.0], [0.1]])}, "rising"),
         ({"duration": 1.0, "waypoints": ([0.5], [[0.0], [0.1]])}, "waypoints"),
         ({"duration": 1.0, "waypoints": ([0.3, 0.5], [[0.0], [0.1]]), "max_modes": 2}, "max_modes"),
@@ -421,5 +407,5 @@ def test_refusals():
         ({"duration": 1.0, "obstacles": lambda q: (q * np.nan, np.zeros((len(q), 1, 1)))}, "obstacles"),
         ({"duration": 1.0, "periodic": True, "start_velocity": [1.0]}, "periodic"),
     ):
-        with pytest.raises(InputError, match=match):
-            optimal_motion(model, *ends, **arguments)
+        with pytest.raises(ld.InputError, match=match):
+            ld.optimal_motion(model, *ends, **arguments)

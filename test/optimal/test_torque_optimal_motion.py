@@ -10,19 +10,11 @@ from support.compare import relative
 from support.grids import every_run
 from support.sample_trees import rods_in_a_row
 
-from lie_dynamics_ros.lie_dynamics import (
-    DescriptionError,
-    InputError,
-    LieDynamicsError,
-    ModelBuilder,
-    SpatialInertia,
-    joint_types,
-    torque_optimal_motion,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.optimal import OptimalMotionError
 
-POINT = SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
-BALL = SpatialInertia(2.0, np.zeros(3), 0.3 * np.eye(3))
+POINT = ld.SpatialInertia(2.0, np.zeros(3), np.zeros((3, 3)))
+BALL = ld.SpatialInertia(2.0, np.zeros(3), 0.3 * np.eye(3))
 REST, DOWN = (0.0, 0.0, 0.0), (0.0, -9.81, 0.0)
 ALONE = [[0.0], [1.5]]
 """A guess: the search begins at the cubic alone. Motions of one slide have one valley; others are drawn elsewhere."""
@@ -30,14 +22,14 @@ ALONE = [[0.0], [1.5]]
 
 def cart(**limits):
     """A mass of 2 kg on a slide."""
-    builder = ModelBuilder().add("cart", joint=joint_types.prismatic([1, 0, 0]), inertia=POINT, **limits)
+    builder = ld.ModelBuilder().add("cart", joint=ld.joint_types.prismatic([1, 0, 0]), inertia=POINT, **limits)
     return builder.build().with_gravity(REST)
 
 
 def pendulum(damping=0.0):
-    bob = SpatialInertia(1.7, [0, 0, -0.6], np.zeros((3, 3)))
-    joint = joint_types.revolute([1, 0, 0])
-    model = ModelBuilder().add("bob", joint=joint, inertia=bob, damping=damping).build()
+    bob = ld.SpatialInertia(1.7, [0, 0, -0.6], np.zeros((3, 3)))
+    joint = ld.joint_types.revolute([1, 0, 0])
+    model = ld.ModelBuilder().add("bob", joint=joint, inertia=bob, damping=damping).build()
     return model.with_joint_terms(damping=damping > 0.0)
 
 
@@ -45,7 +37,7 @@ def pendulum(damping=0.0):
 
 
 def test_a_mass_on_a_slide_moves_by_a_cubic():
-    path = torque_optimal_motion(cart(), [0.3], [1.8], 2.0)
+    path = ld.torque_optimal_motion(cart(), [0.3], [1.8], 2.0)
     assert path.converged
     assert path.cost == pytest.approx(12.0 * 2.0**2 * 1.5**2 / 2.0**3, rel=1e-12)
     t = np.linspace(0.0, 2.0, 11)
@@ -60,7 +52,7 @@ def test_a_mass_on_a_slide_moves_by_a_cubic():
 def test_damping_is_part_of_the_force():
     """m x'' + d x' = u: the least u obeys (D^2 - c^2) D^2 x = 0, c = d / m."""
     d, m, T, goal = 3.0, 2.0, 1.5, 0.8
-    path = torque_optimal_motion(cart(damping=d).with_joint_terms(damping=True), [0.0], [goal], T)
+    path = ld.torque_optimal_motion(cart(damping=d).with_joint_terms(damping=True), [0.0], [goal], T)
     c = d / m
 
     def rows(t):
@@ -80,7 +72,7 @@ def test_damping_is_part_of_the_force():
 def test_a_pendulum_that_swings_little():
     """Linear: the least torque obeys (D^2 + w^2)^2 x = 0."""
     T, w, size = 1.3, np.sqrt(9.81 / 0.6), 1e-5
-    path = torque_optimal_motion(pendulum(), [0.0], [size], T, goal_velocity=[2.0 * size])
+    path = ld.torque_optimal_motion(pendulum(), [0.0], [size], T, goal_velocity=[2.0 * size])
 
     def rows(t):
         c, s = np.cos(w * t), np.sin(w * t)
@@ -96,28 +88,28 @@ def test_a_pendulum_that_swings_little():
 
 
 def test_a_ball_turns_about_one_axis_and_a_body_flies_straight():
-    ball = ModelBuilder().add("ball", joint=joint_types.spherical(), inertia=BALL).build().with_gravity(REST)
+    ball = ld.ModelBuilder().add("ball", joint=ld.joint_types.spherical(), inertia=BALL).build().with_gravity(REST)
     angle = np.array([0.4, -1.2, 2.0])
     start = ball.random(np.random.default_rng(1))
-    path = torque_optimal_motion(ball, start, ball.integrate(start, angle), 1.5)
+    path = ld.torque_optimal_motion(ball, start, ball.integrate(start, angle), 1.5)
     assert path.cost == pytest.approx(12.0 * 0.3**2 * angle @ angle / 1.5**3, rel=1e-9)
-    body = ModelBuilder().add("body", joint=joint_types.free(), inertia=BALL).build().with_gravity(REST)
+    body = ld.ModelBuilder().add("body", joint=ld.joint_types.free(), inertia=BALL).build().with_gravity(REST)
     start = body.random(np.random.default_rng(2))
     goal = start.copy()
     goal[4:] += [1.0, -2.0, 0.5]
-    path = torque_optimal_motion(body, start, goal, 1.5)
+    path = ld.torque_optimal_motion(body, start, goal, 1.5)
     assert path.cost == pytest.approx(12.0 * 2.0**2 * 5.25 / 1.5**3, rel=1e-9)
     assert path.converged
 
 
 def test_free_fall_takes_no_force():
-    model = ModelBuilder().add("body", joint=joint_types.free(), inertia=BALL).build()
+    model = ld.ModelBuilder().add("body", joint=ld.joint_types.free(), inertia=BALL).build()
     start = model.neutral()
     v, T = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 2.0]), 0.5
     goal, end = start.copy(), v.copy()
     goal[4:] += T * v[3:] + 0.5 * T**2 * model.gravity
     end[3:] += T * model.gravity
-    path = torque_optimal_motion(model, start, goal, T, start_velocity=v, goal_velocity=end)
+    path = ld.torque_optimal_motion(model, start, goal, T, start_velocity=v, goal_velocity=end)
     assert path.cost < 1e-20
     assert path.residual == path.refinement == 0.0
 
@@ -129,7 +121,7 @@ def test_limit_of_speed():
     """Rates rise by parabolas to the limit and stay there."""
     T, d, most = 2.0, 1.5, 1.0
     model = cart()
-    path = torque_optimal_motion(
+    path = ld.torque_optimal_motion(
         model, [0.0], [d], T, limits=replace(model.limits, velocity=np.array([most])), tolerance=1e-5, guess=ALONE
     )
     ramp = 1.5 * (most * T - d) / most
@@ -143,7 +135,7 @@ def test_limit_of_force():
     T, d, most = 2.0, 1.5, 3.5
     model, a = cart(), 3.5 / 2.0
     limits = replace(model.limits, effort=np.array([most]))
-    path = torque_optimal_motion(model, [0.0], [d], T, limits=limits, tolerance=1e-5, max_modes=64, guess=ALONE)
+    path = ld.torque_optimal_motion(model, [0.0], [d], T, limits=limits, tolerance=1e-5, max_modes=64, guess=ALONE)
     t = np.linspace(0.0, T, 20001)
 
     def force(full):
@@ -166,7 +158,7 @@ def test_limit_of_position(height, least):
     """Bryson, Denham and Dreyfus: thrown at a wall and back, in closed form for walls far, touched once, and near."""
     model = cart()
     limits = replace(model.limits, upper=np.array([height]))
-    path = torque_optimal_motion(
+    path = ld.torque_optimal_motion(
         model, [0.0], [0.0], 1.0, start_velocity=[1.0], goal_velocity=[-1.0], limits=limits, weights=[0.25],
         tolerance=1e-5, max_modes=64, guess=[[0.0], [0.0]],
     )  # fmt: skip
@@ -176,16 +168,16 @@ def test_limit_of_position(height, least):
 
 def test_forces_beyond_double_precision_are_told():
     with pytest.raises(OptimalMotionError, match="too large for double precision"), np.errstate(all="ignore"):
-        torque_optimal_motion(pendulum(), [0.0], [1.0], 1.0, goal_velocity=[1e160])
+        ld.torque_optimal_motion(pendulum(), [0.0], [1.0], 1.0, goal_velocity=[1e160])
 
 
 def test_a_passive_joint():
     """A cart swings a pendulum up that no motor turns; the force integrates to the momentum gained and lost."""
-    builder = ModelBuilder().add("cart", joint=joint_types.prismatic([1, 0, 0]), inertia=POINT)
-    bob = SpatialInertia(0.5, [0, 0, -0.5], np.zeros((3, 3)))
-    model = builder.add("pole", "cart", joint_types.revolute([0, 1, 0]), inertia=bob).build()
+    builder = ld.ModelBuilder().add("cart", joint=ld.joint_types.prismatic([1, 0, 0]), inertia=POINT)
+    bob = ld.SpatialInertia(0.5, [0, 0, -0.5], np.zeros((3, 3)))
+    model = builder.add("pole", "cart", ld.joint_types.revolute([0, 1, 0]), inertia=bob).build()
     limits = replace(model.limits, effort=np.array([np.inf, 0.0]))
-    path = torque_optimal_motion(model, [0.0, 0.0], [0.0, np.pi], 2.0, limits=limits, tolerance=1e-2, max_modes=32)
+    path = ld.torque_optimal_motion(model, [0.0, 0.0], [0.0, np.pi], 2.0, limits=limits, tolerance=1e-2, max_modes=32)
     assert np.abs(path.tau[:, 1]).max() < 1e-3 * path.effort_scale[1]
     assert np.abs(path.q[-1] - [0.0, np.pi]).max() < 1e-12
     assert path.excess < 1e-3
@@ -230,7 +222,7 @@ def pontryagin(_, y):
 def test_two_links_obey_pontryagin():
     """Another method altogether: the boundary-value problem of states and costates, with dynamics by hand."""
     a, b, T = np.array([-np.pi / 2, 0.3]), np.array([0.2, 0.8]), 0.8
-    path = torque_optimal_motion(rods_in_a_row(2, DOWN), a, b, T)
+    path = ld.torque_optimal_motion(rods_in_a_row(2, DOWN), a, b, T)
     t = np.linspace(0.0, T, 41)
     s = t / T
     guess = np.zeros((8, 41))
@@ -250,7 +242,7 @@ def test_two_links_obey_pontryagin():
 
 def test_more_modes_take_no_more_and_the_refinement_foretells_it():
     model = rods_in_a_row(2, DOWN)
-    paths = [torque_optimal_motion(model, [-np.pi / 2, 0.0], [0.5, 0.4], 1.0, max_modes=k) for k in (2, 4, 8, 64)]
+    paths = [ld.torque_optimal_motion(model, [-np.pi / 2, 0.0], [0.5, 0.4], 1.0, max_modes=k) for k in (2, 4, 8, 64)]
     costs = [p.cost for p in paths]
     assert costs == sorted(costs, reverse=True)
     assert all(p.converged and p.residual < 1e-10 for p in paths)
@@ -265,25 +257,25 @@ def test_guesses_lead_to_different_motions():
     model, T = pendulum(), 2.5
     t = np.linspace(0.0, 1.0, 30)
     ends = [0.0], [np.pi]
-    direct = torque_optimal_motion(model, *ends, T, max_modes=32)
-    other = torque_optimal_motion(model, *ends, T, guess=(np.pi * t**2 + 2.0 * np.sin(3 * np.pi * t))[:, None])
+    direct = ld.torque_optimal_motion(model, *ends, T, max_modes=32)
+    other = ld.torque_optimal_motion(model, *ends, T, guess=(np.pi * t**2 + 2.0 * np.sin(3 * np.pi * t))[:, None])
     assert direct.cost != pytest.approx(other.cost, rel=0.01)
 
 
 def test_weights_move_the_load():
     model = rods_in_a_row(2, REST)
     ends = [0.0, 0.3], [1.0, 1.0]
-    even, spared = (torque_optimal_motion(model, *ends, 1.0, weights=w) for w in ([1.0, 1.0], [1.0, 50.0]))
+    even, spared = (ld.torque_optimal_motion(model, *ends, 1.0, weights=w) for w in ([1.0, 1.0], [1.0, 50.0]))
     load = [[np.mean(p.tau[:, k] ** 2) for k in (0, 1)] for p in (even, spared)]
     assert load[1][1] < load[0][1]
     assert load[1][0] > load[0][0]
 
 
 def test_a_coupled_mimic_moves_along():
-    builder = ModelBuilder().add("a", joint=joint_types.prismatic([1, 0, 0]), inertia=POINT)
-    builder.add("b", joint=joint_types.prismatic([0, 1, 0]), inertia=POINT, mimic=("a", 2.0, 0.0))
+    builder = ld.ModelBuilder().add("a", joint=ld.joint_types.prismatic([1, 0, 0]), inertia=POINT)
+    builder.add("b", joint=ld.joint_types.prismatic([0, 1, 0]), inertia=POINT, mimic=("a", 2.0, 0.0))
     model = builder.build().with_coupled_mimics().with_gravity(REST)
-    path = torque_optimal_motion(model, [0.0], [1.0], 1.0)
+    path = ld.torque_optimal_motion(model, [0.0], [1.0], 1.0)
     assert path.cost == pytest.approx(12.0 * (2.0 + 4.0 * 2.0) ** 2, rel=1e-10)
 
 
@@ -292,22 +284,22 @@ def test_a_coupled_mimic_moves_along():
 
 def test_refusals():
     model = cart(friction=1.0, lower=-1.0, upper=1.0, velocity=2.0)
-    with pytest.raises(DescriptionError, match="dry friction"):
-        torque_optimal_motion(model.with_joint_terms(friction=True), [0.0], [1.0], 1.0)
-    with pytest.raises(InputError, match=r"goal: position 1.5 of joint 'cart'"):
-        torque_optimal_motion(model, [0.0], [1.5], 1.0, limits=model.limits)
-    with pytest.raises(InputError, match=r"start: velocity 3.0 of joint 'cart'"):
-        torque_optimal_motion(model, [0.0], [0.5], 1.0, start_velocity=[3.0], limits=model.limits)
-    with pytest.raises(InputError, match="lower position limit"):
+    with pytest.raises(ld.DescriptionError, match="dry friction"):
+        ld.torque_optimal_motion(model.with_joint_terms(friction=True), [0.0], [1.0], 1.0)
+    with pytest.raises(ld.InputError, match=r"goal: position 1.5 of joint 'cart'"):
+        ld.torque_optimal_motion(model, [0.0], [1.5], 1.0, limits=model.limits)
+    with pytest.raises(ld.InputError, match=r"start: velocity 3.0 of joint 'cart'"):
+        ld.torque_optimal_motion(model, [0.0], [0.5], 1.0, start_velocity=[3.0], limits=model.limits)
+    with pytest.raises(ld.InputError, match="lower position limit"):
         wrong = replace(model.limits, lower=np.array([2.0]))
-        torque_optimal_motion(model, [0.0], [0.5], 1.0, limits=wrong)
-    with pytest.raises(InputError, match="guess"):
-        torque_optimal_motion(model, [0.0], [0.5], 1.0, guess=[[0.0]])
-    with pytest.raises(InputError, match="overflows"):
-        torque_optimal_motion(model, [0.0], [1e300], 1e-10)
-    path = torque_optimal_motion(model, [0.0], [0.5], 1.0)
+        ld.torque_optimal_motion(model, [0.0], [0.5], 1.0, limits=wrong)
+    with pytest.raises(ld.InputError, match="guess"):
+        ld.torque_optimal_motion(model, [0.0], [0.5], 1.0, guess=[[0.0]])
+    with pytest.raises(ld.InputError, match="overflows"):
+        ld.torque_optimal_motion(model, [0.0], [1e300], 1e-10)
+    path = ld.torque_optimal_motion(model, [0.0], [0.5], 1.0)
     for time in (-0.1, 1.1, np.nan, "now"):
-        with pytest.raises(LieDynamicsError):
+        with pytest.raises(ld.LieDynamicsError):
             path.at(time)
     assert path.at(0.5)[0].shape == (1,)
     assert path.at(np.zeros((2, 3)))[3].shape == (2, 3, 1)

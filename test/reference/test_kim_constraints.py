@@ -6,14 +6,7 @@ from support.compare import in_forces, relative
 from support.constraint_oracle import constrained_forward
 from support.sample_trees import around, branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    constrained_forward_dynamics,
-    constrained_hybrid_dynamics,
-    constrained_inverse_dynamics,
-    constraint_bias,
-    constraint_jacobian,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar
 from lie_dynamics_ros.lie_dynamics.reference import kim_dynamics
 
@@ -67,20 +60,20 @@ def test_the_library(make, rng):
     made = make()
     model, constraints, q = made.model, made.constraints, made.q
     qd, qdd, tau = rng.normal(size=(3, model.nv))
-    A, bias = constraint_jacobian(model, constraints, q), constraint_bias(model, constraints, q, qd)
+    A, bias = ld.constraint_jacobian(model, constraints, q), ld.constraint_bias(model, constraints, q, qd)
     mask = np.zeros(model.nv, bool)
     for name in made.actuated:
         mask[model.joint(name).v_slice] = True
-    found = constrained_forward_dynamics(model, constraints, q, qd, tau)
+    found = ld.constrained_forward_dynamics(model, constraints, q, qd, tau)
     expected = kim_dynamics.constrained_forward_dynamics(model, q, qd, tau, A, bias)
     assert relative(found.qdd, expected[0]) < 1e-10 and relative(found.multipliers, expected[1]) < 1e-10
-    hybrid = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
+    hybrid = ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd, tau, mask)
     expected = kim_dynamics.constrained_hybrid_dynamics(model, q, qd, qdd, tau, mask, A, bias)
     assert relative(hybrid.qdd, expected[0]) < 1e-10 and relative(hybrid.tau, expected[1]) < 1e-9
     assert relative(hybrid.multipliers, expected[2]) < 1e-9
     for smallest, resolution in (("constraint force", "least_constraint_force"), ("torque", "least_torque")):
         for active in (mask, np.ones(model.nv, bool)):
-            back = constrained_inverse_dynamics(
+            back = ld.constrained_inverse_dynamics(
                 model, constraints, q, qd, found.qdd, actuated=active, resolution=resolution,
                 passive_torque=np.where(active, 0.0, tau),
             )  # fmt: skip
@@ -94,7 +87,7 @@ def test_refused(rng):
     tree = branched(rng, ["revolute"] * 4, [None, 0, 1, 2])
     model = to_model(tree)
     q, qd, qdd, tau, A, bias = state_of(tree, rng)
-    with pytest.raises(InputError, match="3 constraints cannot hold 4"):
+    with pytest.raises(ld.InputError, match="3 constraints cannot hold 4"):
         kim_dynamics.constrained_inverse_dynamics(model, q, qd, qdd, A, np.zeros(4, bool), tau, "torque")
-    with pytest.raises(InputError, match="3 constraints on 2 free"):
+    with pytest.raises(ld.InputError, match="3 constraints on 2 free"):
         kim_dynamics.constrained_hybrid_dynamics(model, q, qd, qdd, tau, np.arange(4) < 2, A, bias)

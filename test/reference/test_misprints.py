@@ -5,13 +5,7 @@ import pytest
 from support.compare import relative
 from support.sample_trees import chain, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    SpatialInertia,
-    coriolis_matrix,
-    forward_dynamics,
-    inverse_dynamics,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.closed_form import ClosedForm, ScrewTree, ploen_matrices
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
 from lie_dynamics_ros.lie_dynamics.reference import kim_derivatives, kim_dynamics
@@ -37,8 +31,8 @@ def test_kim_34(arm, rng):
     """The block that multiplies qdd_u is M_vu."""
     tree, _, q, qd = arm
     model, tau = to_model(tree), rng.normal(size=tree.nv)
-    qdd = forward_dynamics(model, q, qd, tau)
-    M, b = mass_matrix(model, q), inverse_dynamics(model, q, qd, np.zeros(tree.nv))
+    qdd = ld.forward_dynamics(model, q, qd, tau)
+    M, b = ld.mass_matrix(model, q), ld.inverse_dynamics(model, q, qd, np.zeros(tree.nv))
     u, v = [0, 1], [2, 3]
     M, b, tau = M[:4, :4], b[:4] + M[:4, 4] * qdd[4], tau[:4]  # two of each, so that the printed shapes fit
     solve = np.linalg.inv(M[np.ix_(v, v)])
@@ -55,7 +49,7 @@ def test_kim_table_7(arm, rng):
     printed = kim_derivatives.hybrid_dynamics_derivative(run, slopes)
     slopes.dqdd = e
     right = kim_derivatives.hybrid_dynamics_derivative(run, slopes)
-    M = mass_matrix(model, q)
+    M = ld.mass_matrix(model, q)
     expected = np.array(e)
     rest = np.flatnonzero(e == 0.0)
     expected[rest] = -np.linalg.solve(M[np.ix_(rest, rest)], M[rest, 1])  # the other forces stay
@@ -147,7 +141,7 @@ def test_pbp_82_83(rng):
     r, w, v, dw, dv = rng.normal(size=(5, 3))
     about_center = square @ square.T + 3.0 * np.eye(3)
     R, W = so3.hat(r), so3.hat(w)
-    body = SpatialInertia(m, r, about_center)
+    body = ld.SpatialInertia(m, r, about_center)
     expected = body.force(np.append(w, v), np.append(dw, dv))[:3]
     a = dv + W @ v + so3.hat(dw) @ r + W @ W @ r
     assert relative(about_center @ dw + W @ about_center @ w + m * R @ a, expected) < 1e-12  # (75)-(79)
@@ -173,10 +167,10 @@ def test_ploen_sign_of_gravity(arm):
 def test_skew_matrices_of_a_tree_and_of_its_model(rng):
     """(37) depends on the frames' origins: `to_model` puts them on the axes. Both are right, and differ."""
     screws, home = rng.normal(size=(4, 6)), se3.exp(rng.normal(size=(4, 6)))
-    inertias = [SpatialInertia(1.0 + k, rng.normal(size=3), np.diag([0.4, 0.5, 0.6])) for k in range(4)]
+    inertias = [ld.SpatialInertia(1.0 + k, rng.normal(size=3), np.diag([0.4, 0.5, 0.6])) for k in range(4)]
     tree = ScrewTree.from_screws(screws, home, inertias, [-1, 0, 1, 0])
     model, (q, qd) = tree.to_model(), rng.normal(size=(2, 4))
-    own, other = ploen_matrices(tree, q, qd), coriolis_matrix(model, q, qd, "ploen")
+    own, other = ploen_matrices(tree, q, qd), ld.coriolis_matrix(model, q, qd, "ploen")
     assert relative(other, own.skew_coriolis()) > WRONG
     assert relative(ploen_matrices(ScrewTree.from_model(model), q, qd).skew_coriolis(), other) < 1e-11
     for C in (own.skew_coriolis(), other):
@@ -184,4 +178,4 @@ def test_skew_matrices_of_a_tree_and_of_its_model(rng):
         rest = own.mass_matrix_rate() - 2.0 * C
         assert np.abs(rest + rest.T).max() < 1e-11 * np.abs(C).max()
     symbols = ClosedForm(tree, q).christoffel_symbols()
-    assert relative(coriolis_matrix(model, q, qd), np.einsum("ijk,i->kj", symbols, qd)) < 1e-11  # one for both
+    assert relative(ld.coriolis_matrix(model, q, qd), np.einsum("ijk,i->kj", symbols, qd)) < 1e-11  # one for both

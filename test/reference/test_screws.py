@@ -9,18 +9,7 @@ from support.dense import Tree
 from support.robots import PANDA, TALOS, load
 from support.sample_trees import around, chain, each_kind, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    DescriptionError,
-    GroupError,
-    InputError,
-    ModelBuilder,
-    SpatialInertia,
-    coriolis_matrix,
-    coriolis_product,
-    forward_kinematics,
-    inverse_dynamics,
-    joint_types,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.closed_form import (
     ScrewTree,
     body_coriolis,
@@ -165,7 +154,7 @@ def test_proposition_1(rng):
     """Ct is skew and Ct V = -ad*_V J V."""
     for _ in range(5):
         square = rng.normal(size=(3, 3))
-        J = SpatialInertia(rng.uniform(0.1, 3.0), rng.normal(size=3), square @ square.T).matrix()
+        J = ld.SpatialInertia(rng.uniform(0.1, 3.0), rng.normal(size=3), square @ square.T).matrix()
         V = rng.normal(size=(4, 6))
         C = body_coriolis(J, V)
         assert np.abs(C + np.swapaxes(C, -1, -2)).max() < 1e-13 * np.abs(C).max()
@@ -196,10 +185,10 @@ def test_coriolis_product(kind, method, rng):
     model = to_model(around(rng, kind))
     q = np.array([model.random(rng) for _ in range(3)])
     qd, reference = rng.normal(size=(2, 3, model.nv))
-    expected = (coriolis_matrix(model, q, qd, method) @ reference[..., None])[..., 0]
-    assert relative(coriolis_product(model, q, qd, reference, method), expected) < 1e-12
-    assert relative(coriolis_product(model, q[1], qd[1], reference[1], method), expected[1]) < 1e-12
-    assert relative(coriolis_product(model, q, qd, reference[0], method, threads=2)[0], expected[0]) < 1e-12
+    expected = (ld.coriolis_matrix(model, q, qd, method) @ reference[..., None])[..., 0]
+    assert relative(ld.coriolis_product(model, q, qd, reference, method), expected) < 1e-12
+    assert relative(ld.coriolis_product(model, q[1], qd[1], reference[1], method), expected[1]) < 1e-12
+    assert relative(ld.coriolis_product(model, q, qd, reference[0], method, threads=2)[0], expected[0]) < 1e-12
 
 
 @pytest.mark.parametrize("name", [(PANDA, False), (TALOS, True)], ids=str)
@@ -207,13 +196,13 @@ def test_robots(name, rng):
     model = load(*name)
     q, (qd, qdd, reference) = model.random(rng), rng.normal(size=(3, model.nv))
     screws = ScrewTree.from_model(model)
-    assert relative(product_of_exponentials(screws, q), forward_kinematics(model, q)) < 1e-13
-    assert relative(recursive_inverse_dynamics(screws, q, qd, qdd), inverse_dynamics(model, q, qd, qdd)) < 1e-11
+    assert relative(product_of_exponentials(screws, q), ld.forward_kinematics(model, q)) < 1e-13
+    assert relative(recursive_inverse_dynamics(screws, q, qd, qdd), ld.inverse_dynamics(model, q, qd, qdd)) < 1e-11
     for method in ("christoffel", "ploen"):
-        expected = coriolis_matrix(model, q, qd, method) @ reference
-        assert relative(coriolis_product(model, q, qd, reference, method), expected) < 1e-11
+        expected = ld.coriolis_matrix(model, q, qd, method) @ reference
+        assert relative(ld.coriolis_product(model, q, qd, reference, method), expected) < 1e-11
     ploen = ploen_matrices(screws, q, qd).skew_coriolis()
-    assert relative(ploen, coriolis_matrix(model, q, qd, "ploen")) < 1e-11
+    assert relative(ploen, ld.coriolis_matrix(model, q, qd, "ploen")) < 1e-11
 
 
 @pytest.mark.parametrize("kind", each_kind("fixed", *CUSTOM))
@@ -221,7 +210,7 @@ def test_back_to_a_model(kind, rng):
     tree = around(rng, kind)
     model = ScrewTree.from_model(to_model(tree)).to_model()
     q, (qd, qdd) = tree.random(rng), rng.normal(size=(2, tree.nv))
-    assert relative(inverse_dynamics(model, q, qd, qdd), tree.inverse_dynamics(q, qd, qdd)) < 1e-12
+    assert relative(ld.inverse_dynamics(model, q, qd, qdd), tree.inverse_dynamics(q, qd, qdd)) < 1e-12
 
 
 def test_screws_of_a_textbook(rng):
@@ -230,12 +219,12 @@ def test_screws_of_a_textbook(rng):
     screws[1, :3] = 0.0  # a translation
     screws[3, 3:] = np.cross([0.3, 0.2, 0.1], screws[3, :3])  # a rotation off the origin
     home = se3.exp(rng.normal(size=(5, 6)))
-    inertias = [SpatialInertia(m, c, np.diag([0.4, 0.5, 0.6])) for m, c in zip(rng.uniform(1, 2, 5),
+    inertias = [ld.SpatialInertia(m, c, np.diag([0.4, 0.5, 0.6])) for m, c in zip(rng.uniform(1, 2, 5),
                 rng.normal(size=(5, 3)), strict=True)]  # fmt: skip
     tree = ScrewTree.from_screws(screws, home, inertias, [-1, 0, 1, 0, 3], names=list("abcde"))
     model = tree.to_model("textbook")
     q, (qd, qdd) = rng.normal(size=5), rng.normal(size=(2, 5))
-    poses = forward_kinematics(model, q)
+    poses = ld.forward_kinematics(model, q)
     for i, path in enumerate(([0], [0, 1], [0, 1, 2], [0, 3], [0, 3, 4])):
         T = np.eye(4)
         for k in path:
@@ -243,46 +232,46 @@ def test_screws_of_a_textbook(rng):
         frame = model.frame("abcde"[i])
         assert relative(poses[frame.body] @ frame.placement, T @ home[i]) < 1e-12
     expected = recursive_inverse_dynamics(tree, q, qd, qdd)
-    assert relative(inverse_dynamics(model, q, qd, qdd), expected) < 1e-12
+    assert relative(ld.inverse_dynamics(model, q, qd, qdd), expected) < 1e-12
     assert tree.path(4) == [0, 3, 4]
 
 
 def test_armature():
-    body = SpatialInertia(1, [1, 0, 0], np.eye(3))
-    model = ModelBuilder().add("a", joint=joint_types.revolute(), inertia=body, armature=2.0).build()
+    body = ld.SpatialInertia(1, [1, 0, 0], np.eye(3))
+    model = ld.ModelBuilder().add("a", joint=ld.joint_types.revolute(), inertia=body, armature=2.0).build()
     model = model.with_joint_terms(armature=True)
     tree = ScrewTree.from_model(model)
     assert mass_factors(tree, [0.3]).world_product()[0, 0] == pytest.approx(4.0, rel=1e-14)
     assert mass_factors(tree, [0.3]).body_product()[0, 0] == pytest.approx(4.0, rel=1e-14)
     assert recursive_inverse_dynamics(tree, [0.3], [0.0], [1.0]) == pytest.approx(
-        inverse_dynamics(tree.to_model(), [0.3], [0.0], [1.0]), rel=1e-13)  # fmt: skip
+        ld.inverse_dynamics(tree.to_model(), [0.3], [0.0], [1.0]), rel=1e-13)  # fmt: skip
 
 
 def test_errors(rng):
     model = to_model(chain(rng, ["revolute", "custom_rail"]))
-    with pytest.raises(DescriptionError, match="joint custom_rail 1"):
+    with pytest.raises(ld.DescriptionError, match="joint custom_rail 1"):
         ScrewTree.from_model(model)
     tree = ScrewTree.from_model(to_model(chain(rng, ["revolute", "revolute"])))
-    with pytest.raises(InputError, match="no body 'x'"):
+    with pytest.raises(ld.InputError, match="no body 'x'"):
         exponential_jacobian(tree, np.zeros(2), "x")
-    with pytest.raises(InputError, match="form"):
+    with pytest.raises(ld.InputError, match="form"):
         product_of_exponentials(tree, np.zeros(2), "both")
-    with pytest.raises(InputError, match="form"):
+    with pytest.raises(ld.InputError, match="form"):
         exponential_jacobian(tree, np.zeros(2), 0, "local")
-    with pytest.raises(InputError, match="form"):
+    with pytest.raises(ld.InputError, match="form"):
         recursive_inverse_dynamics(tree, *np.zeros((3, 2)), form="ploen")
-    with pytest.raises(InputError, match="q: shape"):
+    with pytest.raises(ld.InputError, match="q: shape"):
         product_of_exponentials(tree, np.zeros(3))
-    with pytest.raises(InputError, match="zero"):
+    with pytest.raises(ld.InputError, match="zero"):
         ScrewTree.from_screws(np.zeros((1, 6)), [np.eye(4)])
-    with pytest.raises(InputError, match="parents"):
+    with pytest.raises(ld.InputError, match="parents"):
         ScrewTree.from_screws(np.ones((2, 6)), [np.eye(4)] * 2, parents=[1, -1])
-    with pytest.raises(GroupError):
+    with pytest.raises(ld.GroupError):
         ScrewTree.from_screws(np.ones((1, 6)), [2.0 * np.eye(4)])
-    with pytest.raises(InputError, match="names"):
+    with pytest.raises(ld.InputError, match="names"):
         ScrewTree.from_screws(np.ones((2, 6)), [np.eye(4)] * 2, names=["a", "a"])
     plain = to_model(chain(rng, ["revolute", "revolute"]))
-    with pytest.raises(InputError, match="'christoffel', 'ploen'"):
-        coriolis_product(plain, *np.zeros((3, 2)), method="skew")
-    with pytest.raises(InputError, match="reference"):
-        coriolis_product(plain, np.zeros(2), np.zeros(2), np.zeros(3))
+    with pytest.raises(ld.InputError, match="'christoffel', 'ploen'"):
+        ld.coriolis_product(plain, *np.zeros((3, 2)), method="skew")
+    with pytest.raises(ld.InputError, match="reference"):
+        ld.coriolis_product(plain, np.zeros(2), np.zeros(2), np.zeros(3))

@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 from support.compare import relative
 
-from lie_dynamics_ros.lie_dynamics import (
-    ModelBuilder,
-    SpatialInertia,
-    christoffel_symbols,
-    coriolis_matrix,
-    curvature_tensor,
-    gravity_force,
-    joint_types,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.closed_form import ClosedForm, ScrewTree
 
 M1, M2, L1, C1, C2, I1, I2, G = 1.3, 0.8, 0.7, 0.3, 0.25, 0.05, 0.03, 9.81
@@ -152,21 +143,21 @@ def test_numbers(arm):
     """The library at the values of the page."""
     sp, place = arm.sp, np.eye(4)
     place[0, 3] = L1
-    builder = ModelBuilder(gravity=(0.0, -G, 0.0))
+    builder = ld.ModelBuilder(gravity=(0.0, -G, 0.0))
     first, second = np.diag([0.05, 0.05, I1]), np.diag([0.03, 0.03, I2])
-    builder.add("1", joint=joint_types.revolute(), inertia=SpatialInertia(M1, [C1, 0, 0], first))
-    builder.add("2", "1", joint_types.revolute(), place, SpatialInertia(M2, [C2, 0, 0], second))
+    builder.add("1", joint=ld.joint_types.revolute(), inertia=ld.SpatialInertia(M1, [C1, 0, 0], first))
+    builder.add("2", "1", ld.joint_types.revolute(), place, ld.SpatialInertia(M2, [C2, 0, 0], second))
     model, q, qd = builder.build(), [0.4, -1.1], [0.7, 1.9]
     at = dict(zip((*arm.symbols, *arm.q, *arm.qd), (M1, M2, L1, C1, C2, I1, I2, G, *q, *qd), strict=True))
     table = np.array([[[float(arm.christoffel[i, j, k].subs(at)) for k in range(2)] for j in range(2)]
                       for i in range(2)])  # fmt: skip
-    assert relative(mass_matrix(model, q), np.array(arm.mass.subs(at), dtype=float)) < 1e-13
-    assert relative(christoffel_symbols(model, q), table) < 1e-13
-    assert relative(coriolis_matrix(model, q, qd), np.einsum("ijk,i->kj", table, qd)) < 1e-13
-    assert curvature_tensor(model, q)[0, 1, 0, 1] == pytest.approx(float(arm.curvature.subs(at)), rel=1e-12)
+    assert relative(ld.mass_matrix(model, q), np.array(arm.mass.subs(at), dtype=float)) < 1e-13
+    assert relative(ld.christoffel_symbols(model, q), table) < 1e-13
+    assert relative(ld.coriolis_matrix(model, q, qd), np.einsum("ijk,i->kj", table, qd)) < 1e-13
+    assert ld.curvature_tensor(model, q)[0, 1, 0, 1] == pytest.approx(float(arm.curvature.subs(at)), rel=1e-12)
     printed = ClosedForm(ScrewTree.from_model(model), q)
     assert relative(printed.christoffel_symbols(), table) < 1e-13
     (m1, m2, l1, c1, c2, *_, g), (q1, q2) = arm.symbols, arm.q
     height = m1 * c1 * sp.sin(q1) + m2 * (l1 * sp.sin(q1) + c2 * sp.sin(q1 + q2))
     slope = [float(sp.diff(g * height, x).subs(at)) for x in arm.q]
-    assert relative(gravity_force(model, q), slope) < 1e-13
+    assert relative(ld.gravity_force(model, q), slope) < 1e-13

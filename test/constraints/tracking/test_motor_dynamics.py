@@ -3,27 +3,15 @@
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    Model,
-    MotorDynamics,
-    SingularityError,
-    constrained_inverse_dynamics,
-    constraint_error,
-    external_wrench,
-    frame_pose,
-    kinetic_energy,
-    mechanism,
-    potential_energy,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS
 
 H = 1e-5
 
 
 def made(name):
-    one = mechanism(name)
-    return one, MotorDynamics(one.model, one.constraints, one.q, one.actuated)
+    one = ld.mechanism(name)
+    return one, ld.MotorDynamics(one.model, one.constraints, one.q, one.actuated)
 
 
 def rates(model, robot, y, yd):
@@ -33,7 +21,7 @@ def rates(model, robot, y, yd):
 
 def energy(model, robot, y, yd):
     q = robot.configuration(y)
-    return kinetic_energy(model, q, rates(model, robot, y, yd)) + potential_energy(model, q)
+    return ld.kinetic_energy(model, q, rates(model, robot, y, yd)) + ld.potential_energy(model, q)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -42,11 +30,14 @@ def test_forces_are_those_that_energies_tell(name, rng):
     model, y = one.model, robot.neutral() + 0.01 * rng.normal(size=robot.nv)
     yd, ydd = rng.normal(size=(2, robot.nv))
     q = robot.configuration(y)
-    assert np.abs(constraint_error(model, one.constraints, q)).max() < 1e-10
+    assert np.abs(ld.constraint_error(model, one.constraints, q)).max() < 1e-10
     assert [q[model.joint(motor).q_slice.start] for motor in one.actuated] == y.tolist()
     np.testing.assert_allclose(robot.rates(y, yd), rates(model, robot, y, yd), atol=1e-7)
     heights = [
-        (potential_energy(model, robot.configuration(y + e)) - potential_energy(model, robot.configuration(y - e)))
+        (
+            ld.potential_energy(model, robot.configuration(y + e))
+            - ld.potential_energy(model, robot.configuration(y - e))
+        )
         / (2.0 * H)
         for e in H * np.eye(robot.nv)
     ]
@@ -54,13 +45,13 @@ def test_forces_are_those_that_energies_tell(name, rng):
     size = np.abs(effort).max()
     np.testing.assert_allclose(robot.gravity_force(y), heights, atol=1e-7 * size + 1e-9)
     M = robot.mass_matrix(y)
-    np.testing.assert_allclose(0.5 * yd @ M @ yd, kinetic_energy(model, q, rates(model, robot, y, yd)), rtol=1e-6)
+    np.testing.assert_allclose(0.5 * yd @ M @ yd, ld.kinetic_energy(model, q, rates(model, robot, y, yd)), rtol=1e-6)
     np.testing.assert_allclose(M, M.T, atol=1e-12 * np.abs(M).max())
     after, before = (energy(model, robot, y + t * yd + 0.5 * t * t * ydd, yd + t * ydd) for t in (1e-4, -1e-4))
     assert abs(effort @ yd - (after - before) / 2e-4) < 1e-4 * size * np.abs(yd).sum()
     np.testing.assert_allclose(robot.forward_dynamics(y, yd, effort), ydd, atol=1e-9)
     # The whole mechanism's: the same efforts close it.
-    whole = constrained_inverse_dynamics(
+    whole = ld.constrained_inverse_dynamics(
         model, one.constraints, q, robot.rates(y, yd), robot.accelerations(y, yd, ydd), actuated=list(one.actuated)
     )
     places = [model.joint(motor).v_slice.start for motor in one.actuated]
@@ -73,12 +64,12 @@ def test_wrenches_at_the_platform(name, rng):
     one, robot = made(name)
     y, wrench = robot.neutral(), rng.normal(size=6)
     rest = np.zeros(robot.nv)
-    f_ext = external_wrench(one.model, robot.configuration(y), one.platform, wrench, "aligned")
+    f_ext = ld.external_wrench(one.model, robot.configuration(y), one.platform, wrench, "aligned")
     felt = robot.inverse_dynamics(y, rest, rest) - robot.inverse_dynamics(y, rest, rest, f_ext)
     J = robot.jacobian(y, one.platform, "aligned")
     np.testing.assert_allclose(felt, J.T @ wrench, atol=1e-9)
     for k, e in enumerate(H * np.eye(robot.nv)):
-        before, after = (frame_pose(one.model, robot.configuration(y + s * e), one.platform) for s in (-1.0, 1.0))
+        before, after = (ld.frame_pose(one.model, robot.configuration(y + s * e), one.platform) for s in (-1.0, 1.0))
         np.testing.assert_allclose(J[3:, k], (after - before)[:3, 3] / (2.0 * H), atol=1e-7)
 
 
@@ -117,7 +108,7 @@ def test_where_it_stands_tells_the_configuration():
     robot.stand(modes[1])
     apart = np.array([np.pi, 0.0])  # the couplers do not reach
     for far in (apart, apart[None]):
-        with pytest.raises(SingularityError, match="motors at"):
+        with pytest.raises(ld.SingularityError, match="motors at"):
             robot.mass_matrix(far)
 
 
@@ -126,7 +117,7 @@ def test_a_batch_may_begin_far_away_and_motors_are_where_it_stands():
     one, robot = made("delta")
     far = robot.neutral() + np.array([0.3, 0.2, 0.1])
     q = robot.along(far[None])[0].require().q
-    np.testing.assert_allclose(constraint_error(one.model, one.constraints, q), 0.0, atol=1e-10)
+    np.testing.assert_allclose(ld.constraint_error(one.model, one.constraints, q), 0.0, atol=1e-10)
     robot.stand(q)
     np.testing.assert_allclose(robot.neutral(), far, atol=1e-12)
 
@@ -135,10 +126,10 @@ def test_what_makes_no_sense_is_refused():
     one, robot = made("delta")
     passive = next(j.name for j in one.model.joints if j.kind == "revolute" and j.name not in one.actuated)
     for motors, words in ((one.actuated[:2], "2 joints"), ((*one.actuated, passive), "motors: 3 joints are expected")):
-        with pytest.raises(InputError, match=words):
-            MotorDynamics(one.model, one.constraints, one.q, motors)
-    with pytest.raises(InputError, match="same tree"):
-        robot.with_model(Model.from_urdf(mechanism("five-bar").model.to_urdf()))
+        with pytest.raises(ld.InputError, match=words):
+            ld.MotorDynamics(one.model, one.constraints, one.q, motors)
+    with pytest.raises(ld.InputError, match="same tree"):
+        robot.with_model(ld.Model.from_urdf(ld.mechanism("five-bar").model.to_urdf()))
     for bad in ([np.nan] * 3, [0.0] * 2, [np.inf, 0.0, 0.0]):
-        with pytest.raises(InputError):
+        with pytest.raises(ld.InputError):
             robot.inverse_dynamics(bad, np.zeros(3), np.zeros(3))
