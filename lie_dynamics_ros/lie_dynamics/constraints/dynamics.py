@@ -31,7 +31,6 @@ from .inputs import (
     ConstrainedDynamics,
     States,
     as_mask,
-    plain_state,
     read_passive_forces,
     read_states,
     read_torque_limits,
@@ -148,10 +147,6 @@ class ConstrainedModel:
 
     def states(self, inputs: dict[str, ArrayLike], f_ext: ArrayLike | None, given: Mask | None = None) -> States:
         """Return validated inputs, see `read_states`."""
-        if f_ext is None and given is None:
-            found = plain_state(self.model, self.constraints, inputs)
-            if found is not None:
-                return found
         return read_states(self.model, self.constraints, inputs, f_ext, given)
 
 
@@ -193,10 +188,8 @@ def constrained_hybrid_dynamics(
 
     Parameters
     ----------
-    model : Model
-        The tree that is left when the loops are cut.
-    constraints : ConstraintSet
-        What holds.
+    model, constraints
+        The tree that is left when the loops are cut, and what holds.
     q, qd : array-like, shape (..., nq) and (..., nv)
         Configuration and rates.
     qdd, tau : array-like, shape (..., nv)
@@ -298,10 +291,8 @@ def constrained_inverse_dynamics(
 
     Parameters
     ----------
-    model : Model
-        The tree that is left when the loops are cut.
-    constraints : ConstraintSet
-        What holds.
+    model, constraints
+        The tree that is left when the loops are cut, and what holds.
     q, qd, qdd : array-like, shape (..., nq), (..., nv), (..., nv)
         Motion, consistent with the constraints: see `assemble`, `consistent_velocity`, `consistent_acceleration`.
     f_ext : array-like, shape (..., n_bodies, 6), optional

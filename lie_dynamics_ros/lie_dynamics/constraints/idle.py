@@ -262,15 +262,9 @@ def listed_joints(freedoms: Sequence[IdleFreedom]) -> str:
 def idle_motion(model: Model, constraints: ConstraintSet, q: Array, A: Array, mask: Mask, left: Array) -> Array | None:
     """Return accelerations (nv,) that take what forces leave along passive coordinates that nothing holds; or None.
 
-    Parameters
-    ----------
-    A : ndarray, shape (m, nv)
-    mask : ndarray of bool, shape (nv,)
-        Of the coordinates that are given, as by motors.
-    left : ndarray, shape (nv,)
-        Given forces less what the motion takes, before constraint forces.
-
-    Zero where nothing is left along them; None where something is and they are no spins, or have no inertia.
+    `mask` are the coordinates that are given, as by motors, and `left` (nv,) given forces less what the motion takes,
+    before constraint forces. Zero where nothing is left along them; None where something is and they are no spins, or
+    have no inertia.
     """
     Z = passive_motions(A, mask)
     along = Z.T @ left

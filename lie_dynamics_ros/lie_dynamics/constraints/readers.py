@@ -72,33 +72,18 @@ def _constraint(compiled: Any, k: int, names: MjcfNames) -> Loop | Coupling | st
         return _joint_equation(compiled, pair, data, name, names)
     if kind not in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
         return f"is of kind {kind.name.removeprefix('mjEQ_').lower()}"
-    welded = kind == mujoco.mjtEq.mjEQ_WELD
-    by_sites = compiled.eq_objtype[k] == mujoco.mjtObj.mjOBJ_SITE
-    if welded and data[10] == 0.0:  # torquescale
-        if by_sites:
-            welded = False
-        else:
-            return _connection(pair, data, name, names)
-    loop = Loop.welded if welded else Loop.spherical
-    if by_sites:
+    # A weld of ``torquescale="0"`` holds its anchor alone: no rotation.
+    anchor, welded = se3.from_parts(np.eye(3), data[:3]), kind == mujoco.mjtEq.mjEQ_WELD
+    loop = Loop.welded if welded and data[10] != 0.0 else Loop.spherical
+    if compiled.eq_objtype[k] == mujoco.mjtObj.mjOBJ_SITE:
         sites = site_frames(names)
         first, second = (sites[i] for i in pair)
         return loop(first, second, name=name)
     first, second = (names.of("body", i) for i in pair)
+    placements = anchor, se3.from_parts(np.eye(3), data[3:6])
     if welded:
-        placements = pose_of(data[3:6], data[6:10]), se3.from_parts(np.eye(3), data[:3])
-    else:
-        placements = se3.from_parts(np.eye(3), data[:3]), se3.from_parts(np.eye(3), data[3:6])
+        placements = pose_of(data[3:6], data[6:10]), anchor
     return loop(first, second, name=name, first_placement=placements[0], second_placement=placements[1])
-
-
-def _connection(pair: tuple[int, int], data: Any, name: str, names: MjcfNames) -> Loop:
-    """Return a weld of ``torquescale="0"``, which holds the anchor alone: no rotation."""
-    first, second = (names.of("body", i) for i in pair)
-    anchor = se3.from_parts(np.eye(3), data[:3])
-    return Loop.spherical(
-        first, second, name=name, first_placement=pose_of(data[3:6], data[6:10]), second_placement=anchor
-    )
 
 
 def _joint_equation(compiled: Any, pair: tuple[int, int], data: Any, name: str, names: MjcfNames) -> Coupling | str:

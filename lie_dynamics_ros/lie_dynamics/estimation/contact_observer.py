@@ -124,22 +124,10 @@ OUTLYING = 3.0
 class Drift:
     """Offset and dry friction of each joint that a model misses: two normal variables, a Kalman filter for each joint.
 
-    They are learned while nothing touches, and forgotten in time.
-
-    Each keeps its variance and forgets its value within a time: x <- k x + sqrt(1 - k^2) w with k = exp(-t / time).
+    They are learned while nothing touches, and forgotten in a time: x <- k x + sqrt(1 - k^2) w with k = exp(-t / time).
     What they leave unexplained of torques is the largest that was seen; at first it may be as large as they are.
-
-    Parameters
-    ----------
-    variance : ndarray, shape (n, 2)
-        Of offset and friction [N^2 m^2, N^2].
-    time : float
-        In which they change [s].
-
-    Attributes
-    ----------
-    table : ndarray, shape (n, N_DRIFT)
-        What `kernels.windows` reads of it: the last of these is the variance of what is neither [N^2 m^2, N^2].
+    `variance` (n, 2) are those of offset and friction [N^2 m^2, N^2]; `table` (n, N_DRIFT) is what `kernels.windows`
+    reads, last of it the variance of what is neither.
     """
 
     def __init__(self, variance: Array, time: float) -> None:
@@ -167,21 +155,11 @@ class Drift:
         return kept * self.table[:, : wk.D_DRY + 1], covariance.reshape(-1, 2, 2)
 
     def learn(self, now: float, gone: Array, noise: Array, lasting: Array, features: Array) -> None:
-        """Take in the impulse (n,) that was missed over a window that ends now.
+        """Take in the impulse `gone` (n,) that was missed over a window that ends now [s], without these variables.
 
-        Errors that last are the same in all windows within `time`: they count in each as often as it holds windows, so
-        that all together carry no more than these errors allow.
-
-        Parameters
-        ----------
-        now : float
-            [s].
-        gone : ndarray, shape (n,)
-            What the model, without these variables, missed [N m s, N s].
-        noise, lasting : ndarray, shape (n,)
-            Its variance by noise, and by errors that last.
-        features : ndarray, shape (n, 2)
-            What one newton metre, or newton, of each variable adds to it [s].
+        `noise` and `lasting` (n,) are its variances by noise and by errors that last, `features` (n, 2) what one newton
+        metre, or newton, of each variable adds to it [s]. Errors that last are the same in all windows within `time`:
+        they count in each as often as it holds windows, so that all together carry no more than these errors allow.
         """
         x, P = self.at(now)
         gain = np.einsum("nij,nj->ni", P, features)

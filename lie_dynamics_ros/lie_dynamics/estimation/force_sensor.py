@@ -131,7 +131,8 @@ def calibrate_force_sensor(
     white = np.linalg.inv(np.linalg.cholesky(cover))
     A = np.concatenate([white @ _rows(x) for x in g]) if len(g) else np.zeros((0, 10))
     b = (read @ white.T).reshape(-1)
-    if np.linalg.matrix_rank(_scaled(A), tol=1e-5) < 10:
+    size = np.linalg.norm(A, axis=0)
+    if np.linalg.matrix_rank(A / np.where(size > 0.0, size, 1.0), tol=1e-5) < 10:
         raise InputError(
             f"gravity: {len(g)} poses do not separate bias and tool; one with gravity along "
             f"{next_direction(g, cover).round(2).tolist()} in the axes of the sensor is missing",
@@ -239,11 +240,6 @@ def _cross(a: Array, b: Array) -> Array:
     """Return a x b of vectors (3,), without the cost of arrays of any shape."""
     (x, y, z), (u, v, w) = a.tolist(), b.tolist()
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
-
-
-def _scaled(A: Array) -> Array:
-    size = np.linalg.norm(A, axis=0)
-    return np.asarray(A / np.where(size > 0.0, size, 1.0))
 
 
 def _vector(value: npt.ArrayLike, size: int, name: str) -> Array:

@@ -21,12 +21,10 @@ from ..model import layout
 from ..model.arguments import require_coordinates, require_model, validate_model
 from ..model.configuration import checked, shaped
 from ..model.model import Model
-from .kernels.curvature import christoffel as _single
-from .kernels.curvature import christoffel_batch
-from .kernels.curvature import christoffel_batch as _batch
-from .kernels.curvature import curvature as _kernel
+from .kernels import curvature as ck
 
-_SYMBOLS = Algorithm(_batch, "n n n", extension=extend_twice)
+_SYMBOLS = Algorithm(ck.christoffel_batch, "n n n", extension=extend_twice)
+_christoffel = ck.christoffel
 _empty = np.empty
 
 
@@ -60,7 +58,7 @@ def christoffel_symbols(model: Model, q: ArrayLike, *, threads: int = 1) -> Arra
     if model.plain:
         n = model.nv
         out = _empty((n, n, n))
-        if _single(model.table, q, out) == 0:
+        if _christoffel(model.table, q, out) == 0:
             return out
     require_coordinates(model, "a table of Christoffel symbols")
     # Where mimics are coupled q is linear in the independent coordinates, so the symbols transform as a tensor.
@@ -166,7 +164,7 @@ def coupled_curvature(model: Model, q: Array, full: Array) -> Array:
     none = np.empty((count, 0))
     M, symbols = np.empty((count, n * n)), np.empty((count, n**3))
     mass_matrix_batch(model.table, q, none, none, none, none, _NO_MASK, M, none)
-    christoffel_batch(model.table, q, none, none, none, none, _NO_MASK, symbols, none)
+    ck.christoffel_batch(model.table, q, none, none, none, none, _NO_MASK, symbols, none)
     metric = M.reshape(count, n, n)
     bends = np.einsum("zijk,ia,jb->zabk", symbols.reshape(count, n, n, n), G, G)
     along = bends @ G
@@ -218,7 +216,7 @@ def curvature_tensor(model: Model, q: ArrayLike) -> Array:
     if model.custom_joints:
         flat = extend_twice(model.custom_joints, flat, np.zeros((len(flat), n)))
     out = np.empty((len(flat), n, n, n, n))
-    status = _kernel(model.table, flat, out)
+    status = ck.curvature(model.table, flat, out)
     if status != layout.OK:
         if model.coupling is None:
             _check_quaternions(model, flat)

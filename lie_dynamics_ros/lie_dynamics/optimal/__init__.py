@@ -16,7 +16,7 @@ from ..model.arguments import validate_model
 from ..model.configuration import checked, coordinate_name
 from ..model.structure import JointLimits
 from ..shown import Plotted, grouped, shown
-from .interior_point import CENTRAL, FIRST, InteriorPoint, predicted_gain, solve
+from .interior_point import CENTRAL, FIRST, InteriorPoint, predicted_gain, solve, tried
 from .modes import shapes_at
 from .problem import MotionProblem
 from .task import (
@@ -53,29 +53,21 @@ def from_drawn(problem: MotionProblem, variables: Array, small: float) -> Interi
     best = sorted(_bent(coarse, first), key=lambda one: _value(coarse, one))[:_TRIED]
     found: list[tuple[float, Array]] = []
     for one in (first, *best):
-        try:
-            point = solve(coarse, one, small=_ROUGH).point
-            found.append((_value(coarse, point.variables), point.variables))
-        except (ArithmeticError, LieDynamicsError):
-            found.append((np.inf, one))
+        end = tried(solve, coarse, one, small=_ROUGH)
+        found.append((np.inf, one) if end is None else (_value(coarse, end.point.variables), end.point.variables))
     value, chosen = min(found, key=lambda one: one[0])
     if not value < found[0][0]:
         return None
-    try:
-        return solve(problem, problem.variables(*coarse.coefficients(chosen)), small=small)
-    except (ArithmeticError, LieDynamicsError):
-        return None
+    return tried(solve, problem, problem.variables(*coarse.coefficients(chosen)), small=small)
 
 
 def from_without(problem: MotionProblem, variables: Array, small: float) -> InteriorPoint | None:
     """Return the motion found from the one of few modes that is optimal without limits; None if it is out of reach."""
     own = {kind: bound for kind, bound in problem.bounds_given.items() if kind == "duration"}
     free = MotionProblem(problem.task, own, _few(problem, 2), problem.unit)
-    try:
-        point = solve(free, free.variables(*problem.coefficients(variables)), small=small).point
-        return solve(problem, problem.variables(*free.coefficients(point.variables)), small=small)
-    except (ArithmeticError, LieDynamicsError):  # where loops do not close, or too far for double precision
-        return None
+    end = tried(solve, free, free.variables(*problem.coefficients(variables)), small=small)
+    start = None if end is None else problem.variables(*free.coefficients(end.point.variables))
+    return None if start is None else tried(solve, problem, start, small=small)
 
 
 def _few(problem: MotionProblem, least: int) -> int:
@@ -84,9 +76,8 @@ def _few(problem: MotionProblem, least: int) -> int:
 
 def _value(problem: MotionProblem, variables: Array) -> float:
     """Return the cost, dearer where limits are exceeded; infinite where there is no such motion."""
-    try:
-        point = problem.at(variables)
-    except (ArithmeticError, LieDynamicsError):
+    point = tried(problem.at, variables)
+    if point is None:
         return np.inf
     value = point.cost * (1.0 + _PRICE * max(0.0, -float(point.room.min(initial=0.0)))) + point.penalty
     return value if np.isfinite(value) else np.inf

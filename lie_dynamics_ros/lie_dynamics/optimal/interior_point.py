@@ -11,13 +11,18 @@ their sizes. Steps go down a merit function: cost, barrier, and the missing room
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import LieDynamicsError
 from .problem import MotionProblem, Point
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 _ITERATIONS = 300
 #: Changes of the margin in the end.
@@ -129,7 +134,7 @@ def solve(problem: MotionProblem, variables: Array, *, small: float, barrier: fl
             mu, s, z = _recentred(room, weight, max(mu, last))
             continue
         for _ in range(30):
-            trial = _at(problem, point.variables + a * step)
+            trial = tried(problem.at, point.variables + a * step)
             if trial is not None:
                 trial_room = trial.room - margin
                 trial_s = np.maximum(trial_room, np.minimum(s + a * ds, mu / _PENALTY))
@@ -167,10 +172,11 @@ def _push(problem: MotionProblem, point: Point, before: float) -> float:
     return now
 
 
-def _at(problem: MotionProblem, variables: Array) -> Point | None:
+def tried(function: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T | None:
+    """Return what a function does, None where loops do not close, or numbers leave double precision."""
     try:
-        return problem.at(variables)
-    except (ArithmeticError, LieDynamicsError):  # too far for double precision
+        return function(*args, **options)
+    except (ArithmeticError, LieDynamicsError):
         return None
 
 

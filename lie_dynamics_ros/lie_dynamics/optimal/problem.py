@@ -157,8 +157,8 @@ class MotionProblem:
         """Return the motion of these variables."""
         task = self.task
         coefficients, T = self.coefficients(variables)
-        path, motion = self.task.motion(self.table, coefficients, T)
-        values = self.task.values(path, motion)
+        path, motion = task.motion(self.table, coefficients, T)
+        values = task.values(path, motion)
         if any(f"{kind} along" in self.bounds for kind in _ORDERS):
             dense = self.dense_table @ coefficients / T ** np.arange(4.0)[:, None, None]
             dense[0][:, task.model.vector_v] += task.start[task.model.vector_q]
@@ -256,10 +256,6 @@ class MotionProblem:
         """Return the kinds of limits of what is linear in the variables, and their orders."""
         return [(f"{kind} along", order) for kind, order in _ORDERS.items() if f"{kind} along" in self.bounds]
 
-    def masked(self, rows: Array) -> Array:
-        """Return rows of limits, 0 where there is none."""
-        return np.where(self.weight > 0.0, rows, 0.0)
-
     def by_kind(self, rows: Array) -> dict[str, Array]:
         """Return rows of limits (2, k, j) of each kind."""
         found, begin = {}, 0
@@ -321,7 +317,7 @@ class PointSlopes:
         for kind, bound in problem.bounds.items():
             change = slopes[kind] / bound.scale
             parts.append(np.stack([-change, change]).ravel())
-        return problem.masked(np.concatenate(parts)) if parts else np.zeros(0)
+        return np.where(problem.weight > 0.0, np.concatenate(parts), 0.0) if parts else np.zeros(0)
 
     def dense_along_time(self, kind: str, order: int) -> Array:
         """Return how the values of such a kind change with the duration."""

@@ -227,27 +227,23 @@ def recursive_inverse_dynamics(
     for i, parent in enumerate(tree.parents):
         at = tree.v_slices[i]
         back = se3.inverse(f[i])  # the adjoints of (24), (25) are those of f^-1
-        own, own_r, own_dd = (_apply(S[i], x[..., at]) for x in (rate, wanted, acceleration))
+        own, own_r, own_dd = (_times(S[i], x[..., at]) for x in (rate, wanted, acceleration))
         moved = se3.transform_twist(back, Vr[parent])
         V[i] = se3.transform_twist(back, V[parent]) + own  # (24)
         Vr[i] = moved + own_r
-        dV[i] = own_dd + se3.transform_twist(back, dV[parent]) - _apply(se3.ad(own), moved)  # (25), Ploen (16)
+        dV[i] = own_dd + se3.transform_twist(back, dV[parent]) - _times(se3.ad(own), moved)  # (25), Ploen (16)
     F = {}
     for i in range(len(tree.parents)):
         J = tree.inertias[i]
         C = body_coriolis(J, V[i]) if form == "skew" else -se3.ad_dual(V[i]) @ J
-        F[i] = _apply(J, dV[i]) + _apply(C, Vr[i])
+        F[i] = _times(J, dV[i]) + _times(C, Vr[i])
     tau = np.zeros((*np.broadcast_shapes(*(x.shape[:-1] for x in F.values())), tree.nv))
     for i in range(len(tree.parents) - 1, -1, -1):
         at, parent = tree.v_slices[i], tree.parents[i]
-        tau[..., at] = _apply(S[i].T, F[i]) + tree.armature[at] * acceleration[..., at]  # (27)
+        tau[..., at] = _times(S[i].T, F[i]) + tree.armature[at] * acceleration[..., at]  # (27)
         if parent >= 0:
             F[parent] = F[parent] + se3.transform_wrench(f[i], F[i])  # (26), Ad* of f^-1
     return tau
-
-
-def _apply(matrix: AnyArray, vector: AnyArray) -> AnyArray:
-    return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
 def inertial_regressor(tree: ScrewTree, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> AnyArray:

@@ -59,7 +59,6 @@ class OffsetTracker:
         self._hinges = np.array(
             [[mechanism.model.joint(f"tilt_{leg}_{k}").q_slice.start for k in (1, 2)] for leg in range(1, N_LEGS + 1)]
         )
-
         self._pivots = [mechanism.model.joint(f"pivot_{leg}").q_slice.start for leg in range(1, N_LEGS + 1)]
 
     def _tracker_at(self, q: Array, max_steps: int) -> ClosedLoopTracker:
@@ -69,13 +68,9 @@ class OffsetTracker:
     def with_options(self, *, leg_noise: ArrayLike, max_steps: int) -> OffsetTracker:
         """Return a tracker that goes on from the same pose with another leg noise and another number of steps."""
         other = copy.copy(self)
-        other.set_options(leg_noise, max_steps)
+        tracker = self._tracker_at(self._tracker.q, max_steps)
+        other.__dict__.update(leg_covariance=as_leg_covariance(leg_noise), _tracker=tracker)
         return other
-
-    def set_options(self, leg_noise: ArrayLike, max_steps: int) -> None:
-        """Go on from the same pose with other options; changes nothing in place."""
-        self.leg_covariance = as_leg_covariance(leg_noise)
-        self._tracker = self._tracker_at(self._tracker.q, max_steps)
 
     @property
     def pose(self) -> Array:

@@ -23,23 +23,9 @@ from ..resolution import RANK_CUT
 
 
 class ClosedMotion:
-    """Motions that keep loops closed: q' = F z and q'' = F z + p, with A F = 0 and A p + dA/dt q' = 0.
+    """Motions that keep loops closed at q: q' = F z and q'' = F z + p, with A F = 0 and A p + dA/dt q' = 0.
 
-    Parameters
-    ----------
-    model : Model
-    constraints : ConstraintSet
-    q : ndarray, shape (nq,)
-        A closed configuration.
-
-    Attributes
-    ----------
-    q : ndarray, shape (nq,)
-
-    Raises
-    ------
-    InputError
-        For a loop that is closed upside down.
+    Raises InputError for a loop that is closed upside down.
     """
 
     def __init__(self, model: Model, constraints: ConstraintSet, q: Array) -> None:
