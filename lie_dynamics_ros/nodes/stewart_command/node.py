@@ -193,7 +193,7 @@ class StewartCommandNode(ManagedNode):
         self.listen(TwistStamped, "~/target_twist", self._on_twist)
         self.listen(PoseArray, "~/path", self._on_path)
         self.listen(MultiDOFJointTrajectory, "~/trajectory", lambda m: self._take(lambda r, f: r.trajectory(m, f)))
-        self.orders = self.own(CommandServices(self, self))
+        self.orders = self.own(CommandServices(self))
         self.listen(Imu, "imu", self.orders.on_imu, qos.STREAM_INPUT)
         self.listen(Imu, "~/vehicle", self._on_vehicle, qos.STREAM_INPUT)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import Imu
@@ -14,16 +14,14 @@ from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.lie import so3
 from ...lie_dynamics.stewart.command import levelled
 from ...ros.inputs.platform_loading import frames_of
-from ...ros.node.managed_node import ManagedNode
 from ...ros.node.services import Services, answer_request
 from ...ros.node.worker import Worker
 from ...ros.outputs.diagnostics import Report
 from ...ros.outputs.tracked_outputs import Way, all_travel, describe_travel, ways_from
 from ...ros.wire.messages import read_imu
 from .core import StewartCommandCore
-from .motion_cueing import CueingInput
-from .requests import Planner, TargetReader, check
-from .targets import PathTarget, Target
+from .requests import check
+from .targets import PathTarget
 
 # Where a platform is level, by an accelerometer or an inclinometer on it.
 
@@ -68,34 +66,17 @@ def _vertical(message: Any) -> Array:
     return up
 
 
-class Commanded(Protocol):
-    """The platform that is commanded, as the node knows it."""
-
-    core: StewartCommandCore | None
-    planner: Planner
-    rider: CueingInput
-    reader: TargetReader
-    legs: tuple[str, ...]
-    heard: float
-    refused: str
-
-    def ask(self, core: StewartCommandCore, target: Target) -> None:
-        """Have a target planned."""
-
-
 class CommandServices:
     """Holds, levels, rides and checks paths when asked.
 
     Parameters
     ----------
-    node : ManagedNode
-        Which offers the services.
-    platform : Commanded
-        Of this node.
+    node : StewartCommandNode
+        Which offers the services, and commands the platform.
     """
 
-    def __init__(self, node: ManagedNode, platform: Commanded) -> None:
-        self._node, self._platform, self._worker = node, platform, Worker("services")
+    def __init__(self, node: Any) -> None:
+        self._node, self._worker = node, Worker("services")
         self._imu: tuple[Any, float] = None, 0.0
         node.serve_trigger("~/hold", self.hold)
         node.serve_trigger("~/level", self.level)
@@ -115,21 +96,21 @@ class CommandServices:
         self._imu = message, self._node.waiting_time()
 
     def _core(self, what: str) -> StewartCommandCore:
-        core = self._platform.core
+        core = self._node.core
         if core is None or core.phase == OFF:
             raise MessageError("phase", f"nothing to {what}: no leg lengths were found yet")
         return core
 
     def hold(self) -> str:
         """Slow down and hold; return why, or raise why not."""
-        core, node, platform = self._core("hold"), self._node, self._platform
+        core, node = self._core("hold"), self._node
         timeout = core.options.given.state_timeout
-        if timeout and node.waiting_time() - platform.heard > timeout:
+        if timeout and node.waiting_time() - node.heard > timeout:
             raise MessageError("stale", f"no leg lengths for {timeout:g} s")
-        platform.rider.end()
-        platform.planner.wait_no_more()
+        node.rider.end()
+        node.planner.wait_no_more()
         core.hold()
-        platform.refused = ""
+        node.refused = ""
         return core.reason
 
     def level(self) -> str:
@@ -137,30 +118,30 @@ class CommandServices:
         core, settings, (message, heard) = self._core("level"), self._node.settings, self._imu
         tool = settings["frame_prefix"] + settings["tool_frame"]
         target = level_target(core, message, self._node.waiting_time() - heard, frames_of(settings)[1], tool)
-        self._platform.ask(core, target)
+        self._node.ask(core, target)
         return "the platform goes to where the IMU is level"
 
     def ride(self, begin: bool) -> str:
         """Follow the vehicle, or go to the home pose."""
-        core, platform = self._core("ride"), self._platform
+        core, node = self._core("ride"), self._node
         if begin:
-            platform.rider.begin(core, self._node.waiting_time())
+            node.rider.begin(core, node.waiting_time())
             return "following the vehicle"
-        platform.ask(core, platform.rider.home(core))
+        node.ask(core, node.rider.home(core))
         return "the platform goes to its home pose"
 
     def _check(self, request: Any, response: Any) -> None:
-        check(self._platform.reader, self._core("check"), request, response, self._platform.legs)
+        check(self._node.reader, self._core("check"), request, response, self._node.legs)
 
     def _ways(self) -> Way:
         """Return what finds the travel left from the pose commanded last."""
         core = self._core("go from")
         options = core.options
-        return ways_from(options.platform, core.pose, self._platform.legs, limits=options.limits.stroke)
+        return ways_from(options.platform, core.pose, self._node.legs, limits=options.limits.stroke)
 
     def describe(self, report: Report) -> None:
         """Tell of the services in the diagnostics, and the travel left."""
         self._offers.describe(report)
-        core = self._platform.core
+        core = self._node.core
         if core is not None and core.phase != OFF:
             describe_travel(self._ways(), report)

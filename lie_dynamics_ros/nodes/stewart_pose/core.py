@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,16 @@ from ...core.parameters import Parameters, parameter
 from ...core.platform import LEGS, LegState
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.arrays import Array, all_finite
-from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker
-from ...lie_dynamics.stewart import OffsetPlatform, StewartPlatform, StewartTracker, TrackingStatus, level_home
+from ...lie_dynamics.constraints.tracking.offset_tracker import OffsetTracker, TrackedOffsetPose
+from ...lie_dynamics.stewart import (
+    OffsetPlatform,
+    StewartPlatform,
+    StewartTracker,
+    TrackedPose,
+    TrackingStatus,
+    level_home,
+)
 from ...lie_dynamics.stewart.geometry.any_platform import Platform
-from ...lie_dynamics.tracking import Tracked
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,67 +35,8 @@ if TYPE_CHECKING:
 # Trackers, whichever joints the legs have.
 
 
-class FollowedPose(Tracked, Protocol):
-    """Outcome for one set of lengths; see `TrackedPose`."""
-
-    @property
-    def leg(self) -> int | None:
-        """Index of the leg to blame, from 0; None where it is none."""
-
-    @property
-    def pose(self) -> Array:
-        """Pose (4, 4); the last good one where not valid."""
-
-    @property
-    def lengths(self) -> Array:
-        """As given, (6,) [m, or rad for rotary legs]."""
-
-    @property
-    def twist(self) -> Array:
-        """Body twist (6,) [rad/s, m/s]; NaN where unknown."""
-
-    @property
-    def covariance(self) -> Array:
-        """Covariance of the pose, (6, 6)."""
-
-    @property
-    def steps(self) -> int:
-        """Proven steps that were taken."""
-
-    @property
-    def residual(self) -> float:
-        """Deviation of the pose."""
-
-    @property
-    def condition_number(self) -> float:
-        """Condition number of the Jacobian."""
-
-    def time_to_singularity(self, horizon: float = ...) -> float:
-        """Return when the platform comes to a singular pose at its present speed [s]."""
-
-    def position_quaternion(self) -> tuple[list[float], list[float]]:
-        """Return position x, y, z [m] and orientation x, y, z, w."""
-
-    def write_covariance(self, out: Array, order: npt.NDArray[np.int64]) -> bool:
-        """Write the covariance in another order of components; return whether it is finite."""
-
-
-class PoseTracker(Protocol):
-    """Tracker of a platform; see `StewartTracker`."""
-
-    @property
-    def max_speed(self) -> tuple[float, float] | None:
-        """Largest linear [m/s] and angular speed [rad/s]; None when not given."""
-
-    @property
-    def pose(self) -> Array:
-        """The last good pose, (4, 4)."""
-
-    def update(self, lengths: Array, rates: Array | None = None, *, dt: float | None = None) -> FollowedPose:
-        """Go to the pose for new lengths."""
-
-    def with_options(self, *, leg_noise: npt.ArrayLike, max_steps: int) -> PoseTracker:
-        """Return a tracker that goes on from the same knowledge with other options."""
+FollowedPose = TrackedPose | TrackedOffsetPose
+PoseTracker = StewartTracker | OffsetTracker
 
 
 def tracker_at(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -37,16 +37,6 @@ _APART = 27.0
 _READINGS = 3
 #: Times `recovery` for which a leg may be blamed beside an IMU that was surprised.
 _PATIENCE = 3
-
-
-class _Estimator(Protocol):
-    """What `StewartFusion` is to the choice."""
-
-    def update(self, readings: ArrayLike, *, dt: float, present: ArrayLike, age: ArrayLike) -> FusedPose:
-        """Take readings."""
-
-    def reset(self, pose: ArrayLike) -> None:
-        """Forget all."""
 
 
 @dataclass
@@ -96,7 +86,7 @@ class WithoutInertial:
     horizon : by how much later than lengths the IMU may feel a motion [s].
     """
 
-    def __init__(self, alone: _Estimator, inertial: Set[str], recovery: int, horizon: float) -> None:
+    def __init__(self, alone: StewartFusion, inertial: Set[str], recovery: int, horizon: float) -> None:
         self._alone, self._inertial, self._recovery, self._horizon = alone, inertial, recovery, horizon
         self._doubt = _Doubt()
 
