@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -215,12 +214,14 @@ def _names(future: Any) -> tuple[str, ...]:
     return tuple(name for name in answer.values[0].string_array_value if name)
 
 
-class JointOutput(Output, ABC):
+class JointOutput(Output):
     """A topic whose messages differ only in time stamp and numbers; subclasses say which they are."""
 
     TYPE: type
     RUNS = 1
     """Numbers for each joint."""
+    make: Callable[..., Any]
+    """Makes a message of the names of joints and of runs of numbers, each in their order."""
 
     def __init__(self, node: Node, topic: str) -> None:
         super().__init__(node, self.TYPE, topic)
@@ -242,48 +243,34 @@ class JointOutput(Output, ABC):
             run[:] = own if self._order is None else own[self._order]
         self.send_serialized(self._form.unstamped() if stamp is None else self._form.stamped(stamp))
 
-    @abstractmethod
-    def make(self, joints: list[str], *values: Sequence[float]) -> Any:
-        """Make a message that holds ``values``, each of them in the order of the joints."""
+    def publish(self, values: Array, stamp: Time) -> None:
+        """Publish one run of numbers, in model order, under the time stamp of the state they answer."""
+        self.publish_runs(stamp, values)
 
 
 class JointEfforts(JointOutput):
-    """Publishes efforts by name as a JointState whose position and velocity stay empty."""
+    """Publishes efforts [N m or N] by name as a JointState whose position and velocity stay empty."""
 
     TYPE = JointState
-
-    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
-        """Make a message."""
-        return JointState(name=joints, effort=values[0])
-
-    def publish(self, values: Array, stamp: Time) -> None:
-        """Publish efforts [N m or N], in model order, under the time stamp of the state they answer."""
-        self.publish_runs(stamp, values)
+    make = staticmethod(lambda joints, effort: JointState(name=joints, effort=effort))
 
 
 class JointAccelerations(JointOutput):
-    """Publishes accelerations by name as a JointTrajectory with one point, the message that has a place for them."""
+    """Publishes accelerations [rad/s^2 or m/s^2] by name as a JointTrajectory of one point, which has them."""
 
     TYPE = JointTrajectory
-
-    def make(self, joints: list[str], *values: Sequence[float]) -> JointTrajectory:
-        """Make a message."""
-        return JointTrajectory(joint_names=joints, points=[JointTrajectoryPoint(accelerations=values[0])])
-
-    def publish(self, values: Array, stamp: Time) -> None:
-        """Publish accelerations [rad/s^2 or m/s^2], in model order, under the stamp of their state."""
-        self.publish_runs(stamp, values)
+    make = staticmethod(
+        lambda joints, values: JointTrajectory(joint_names=joints, points=[JointTrajectoryPoint(accelerations=values)])
+    )
 
 
 class JointMotions(JointOutput):
     """Publishes positions and velocities, or errors of them, by name as a JointState whose effort stays empty."""
 
-    TYPE = JointState
-    RUNS = 2
-
-    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
-        """Make a message."""
-        return JointState(name=joints, position=values[0], velocity=values[1])
+    TYPE, RUNS = JointState, 2
+    make = staticmethod(
+        lambda joints, position, velocity: JointState(name=joints, position=position, velocity=velocity)
+    )
 
     def publish(self, position: Array, velocity: Array, stamp: Time) -> None:
         """Publish them [rad or m, and per s], in model order, under the stamp of their state."""
@@ -293,12 +280,12 @@ class JointMotions(JointOutput):
 class StateSetpoints(JointOutput):
     """Publishes what a driver is to follow by name, as a JointState."""
 
-    TYPE = JointState
-    RUNS = 3
-
-    def make(self, joints: list[str], *values: Sequence[float]) -> JointState:
-        """Make a message."""
-        return JointState(name=joints, position=values[0], velocity=values[1], effort=values[2])
+    TYPE, RUNS = JointState, 3
+    make = staticmethod(
+        lambda joints, position, velocity, effort: JointState(
+            name=joints, position=position, velocity=velocity, effort=effort
+        )
+    )
 
     def publish(self, position: Array, velocity: Array, _: Array, effort: Array, stamp: Time) -> None:
         """Publish positions, velocities and efforts [rad, m, and per s, N m, N] under the stamp of their state."""
@@ -308,34 +295,33 @@ class StateSetpoints(JointOutput):
 class PointSetpoints(JointOutput):
     """Publishes what a driver is to follow as a JointTrajectoryPoint, which has neither names nor a time stamp."""
 
-    TYPE = JointTrajectoryPoint
-    RUNS = 4
-
-    def make(self, joints: list[str], *values: Sequence[float]) -> JointTrajectoryPoint:
-        """Make a message."""
-        return JointTrajectoryPoint(
-            positions=values[0], velocities=values[1], accelerations=values[2], effort=values[3]
+    TYPE, RUNS = JointTrajectoryPoint, 4
+    make = staticmethod(
+        lambda _, position, velocity, acceleration, effort: JointTrajectoryPoint(
+            positions=position, velocities=velocity, accelerations=acceleration, effort=effort
         )
+    )
 
     def publish(self, position: Array, velocity: Array, acceleration: Array, effort: Array, _: Time) -> None:
         """Publish positions, velocities, accelerations and efforts [rad, m, per s, per s^2, N m, N], in model order."""
         self.publish_runs(None, position, velocity, acceleration, effort)
 
 
+def _bare_efforts(joints: list[str], values: Sequence[float]) -> Float64MultiArray:
+    size = len(joints)
+    layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=size, stride=size)])
+    return Float64MultiArray(layout=layout, data=values)
+
+
 class EffortCommands(JointOutput):
     """Publishes efforts as the bare array that effort controllers of ros2_control take."""
 
     TYPE = Float64MultiArray
+    make = staticmethod(_bare_efforts)
 
     def __init__(self, node: Node, topic: str) -> None:
         super().__init__(node, topic)
         self.expected = ExpectedJoints(node, self._publisher.topic_name)
-
-    def make(self, joints: list[str], *values: Sequence[float]) -> Float64MultiArray:
-        """Make a message."""
-        size = len(joints)
-        layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=size, stride=size)])
-        return Float64MultiArray(layout=layout, data=values[0])
 
     def publish(self, values: Array, _: Time | None = None) -> None:
         """Publish efforts [N m or N], in model order; the message has no time stamp."""
