@@ -1,4 +1,4 @@
-"""The documentation site builds without a warning: `make docs`, without running the examples."""
+"""The documentation: its site builds without a warning, paths lead somewhere, and code on pages runs."""
 
 import ast
 import inspect
@@ -11,6 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+import yaml
 
 import lie_dynamics_ros.lie_dynamics as ld
 
@@ -117,3 +118,75 @@ def test_links_to_headings_lead_somewhere():
                 assert anchor in headings(place), f"{page.name}: {target}#{anchor}"
                 checked += 1
     assert checked > 30
+
+ROOMS = ("", "lie_dynamics_ros", "lie_dynamics_ros/lie_dynamics", "lie_dynamics_interfaces", "test")
+"""What paths begin at, besides the folder of the page."""
+ALL_PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("doc/**/*.md"), *ROOT.glob("lie_dynamics_ros/**/*.md")])
+ELSEWHERE = ("soak_output/", "demo_output/", "my_robot/", "my_platform/", "bin/", "lib/", "left/")
+"""Folders that commands make, and a prefix of frames."""
+SUFFIXES = (".py", ".md", ".yaml", ".toml", ".cfg", ".cmake", ".cff", ".rst", ".npz", ".urdf", ".pyi")
+
+
+def named_paths(text):
+    """Paths in backticks, without tests' names, placeholders, namespaces and addresses."""
+    for words in re.findall(r"`([^`\n]+)`", text):
+        for word in words.split():
+            path = word.partition("::")[0]
+            if (
+                path.endswith((*SUFFIXES, "/"))
+                and re.fullmatch(r"[\w.][\w./-]*", path)
+                and not path.startswith(ELSEWHERE)
+            ):
+                yield path
+
+
+def exists(page, path):
+    if any((place / path).exists() for place in (page.parent, *(ROOT / room for room in ROOMS))):
+        return True
+    name = path.rstrip("/")  # a name alone: of a file or folder told before, somewhere in the checkout
+    return "/" not in name and any(True for room in (*ROOMS[1:], "doc", "launch") for _ in (ROOT / room).rglob(name))
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_paths_are_there(page):
+    text = page.read_text()
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
+    assert not [link for link in links if not (page.parent / link).exists()]
+    assert not [path for path in named_paths(text) if not exists(page, path)]
+
+
+def test_there_are_pages_that_name_paths():
+    assert len(ALL_PAGES) > 20 and sum(len(list(named_paths(page.read_text()))) for page in ALL_PAGES) > 100
+
+PAGES = {page: page.read_text() for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("doc/**/*.md")])}
+FENCE = re.compile(r"^```([^`\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LANGUAGES = {"python", "yaml", "sh", "text"}
+
+
+def blocks(page, language):
+    return [code for kind, code in FENCE.findall(PAGES[page]) if kind == language]
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
+def test_python_runs(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    names = {}
+    for code in blocks(page, "python"):
+        line = PAGES[page][: PAGES[page].index(code)].count("\n")
+        exec(compile("\n" * line + code, name(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "yaml")], ids=name)
+def test_yaml_can_be_read(page):
+    assert all(yaml.safe_load(code) for code in blocks(page, "yaml"))
+
+
+def test_blocks_say_what_they_are():
+    pages = sum(bool(blocks(page, "python")) for page in PAGES)
+    assert pages >= 6
+    for page, text in PAGES.items():
+        assert {kind for kind, _ in FENCE.findall(text) if not kind.startswith("{")} <= LANGUAGES, page

@@ -1,17 +1,20 @@
 """The node closed_loop without ROS: a five-bar by closed form, efforts by virtual work, and what it refuses."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from five_bar_machine import JOINTS, LOOPS, MOTORS, START, URDF, closed, derivative, efforts, tip
 
+import lie_dynamics_ros
 from lie_dynamics_ros.core.commands import HybridCommand
 from lie_dynamics_ros.core.errors import ConfigurationError, MessageError, ParameterError
 from lie_dynamics_ros.core.mechanism import MechanismParameters, TrackedMechanism
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.lie_dynamics import ConstraintSet, LieDynamicsError, Model, external_wrench
-from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot
+from lie_dynamics_ros.lie_dynamics import ConstraintSet, LieDynamicsError, Model, external_wrench, mechanism
+from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import MECHANISMS, delta_robot
 from lie_dynamics_ros.nodes.closed_loop.core import ClosedLoopCore, ClosedLoopOptions
 
 MS = 10**6
@@ -301,3 +304,30 @@ def test_without_a_start_nothing_is_certified():
     )
     assert not core.mechanism.start_known and "assumed" in core.mechanism.start_from
     assert not Driver(core).send(core.mechanism.start[[0, 2]]).tracked.certified
+
+SHARE = Path(lie_dynamics_ros.__file__).parent
+
+FILES = sorted(path for path in (SHARE / "mechanisms").glob("*.yaml") if not path.stem.endswith("_loops"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_the_motors_move_is_found(path):
+    values = yaml.safe_load(path.read_text())["/**"]["closed_loop"]["ros__parameters"]
+    model = Model.from_urdf(SHARE.parent / values["robot_description"].removeprefix("package://"))
+    constraints = ConstraintSet.from_yaml(model, SHARE.parent / values["loops"].removeprefix("package://"))
+    values = {**DEFAULTS, "joint_prefix": "", **values}
+    made = mechanism(path.stem)
+    tracked = TrackedMechanism.from_values(model, constraints, values)
+    core = ClosedLoopCore(model, ClosedLoopOptions.from_values(values), None, tracked)
+    positions = made.motors(made.q) + 1e-3
+    state = RobotState(10**9, positions, np.zeros(len(positions)), None, arrival=10**9)
+    answer = core.answer(state)
+    assert answer.refusal is None
+    modes = made.assembly_modes(positions)
+    pose = answer.tracked.pose(values["platform_frame"])
+    assert min(np.abs(made.pose(q) - pose).max() for q in modes.q) < 1e-9
+    assert np.abs(pose - made.pose(made.q)).max() < 1e-2
+
+
+def test_all_are_here():
+    assert len(FILES) == len(MECHANISMS)

@@ -1,7 +1,8 @@
-"""Parameter files and pages say what the nodes declare."""
+"""Parameter files, pages and policies of SROS 2 say what the nodes declare and offer."""
 
 import importlib.util
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from node_robots import ARM
 
 from lie_dynamics_ros.core.parameters import Parameters
 from lie_dynamics_ros.nodes.interfaces import COMMON as EVERY_NODE
-from lie_dynamics_ros.nodes.interfaces import INTERFACES
+from lie_dynamics_ros.nodes.interfaces import INTERFACES, OTHERS, policies
+from lie_dynamics_ros.nodes.interfaces import main as write_policies
 from lie_dynamics_ros.nodes.parameters import main, node_settings, parameter_file, parameter_table
 from lie_dynamics_ros.ros.node.parameters import make_descriptor
 
@@ -194,3 +196,39 @@ def opened(bench, name, but=()):
     own = f"/_{name}_requests/"  # what each node has
     found = {topic for topic, types in pairs if own not in topic and not types[0].startswith(tuple(but))}
     return {topic.replace(f"{bench.namespace}/{name}/", "~/").removeprefix(f"{bench.namespace}/") for topic in found}
+
+FOLDER = Path(__file__).resolve().parents[3] / "config" / "policies"
+RIGHTS = {"topics": {"publish", "subscribe"}, "services": {"reply", "request"}, "actions": {"execute", "call"}}
+
+
+def test_the_files_are_those_that_are_generated(tmp_path):
+    assert write_policies([str(tmp_path)]) == 0
+    fresh = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert fresh == policies()
+    assert {path.name: path.read_text() for path in FOLDER.iterdir()} == fresh  # make policies
+
+
+@pytest.mark.parametrize("node", [*INTERFACES, *OTHERS])
+def test_a_policy_has_the_form_of_the_schema_and_allows_what_the_list_names(node):
+    root = ET.fromstring(policies()[f"{node}.policy.xml"])
+    assert (root.tag, root.attrib) == ("policy", {"version": "0.2.0"})
+    (enclave,) = root.findall("enclaves/enclave")
+    assert enclave.get("path") == f"/lie_dynamics/{node}"
+    (profile,) = enclave.findall("profiles/profile")
+    assert profile.attrib == {"ns": "/", "node": node}
+    found = {}
+    for group in profile:
+        ((right, rule),) = group.attrib.items()
+        assert right in RIGHTS[group.tag] and rule == "ALLOW"
+        names = [item.text for item in group]
+        assert {item.tag for item in group} == {group.tag[:-1]} and len(set(names)) == len(names)
+        found[right] = set(names)
+    wanted = {**INTERFACES, **OTHERS}[node]
+    assert found == {
+        "publish": {*EVERY_NODE.publishes, *wanted.publishes},
+        "subscribe": {*EVERY_NODE.subscribes, *wanted.subscribes},
+        "reply": {*EVERY_NODE.serves, *wanted.serves},
+        **({"execute": set(wanted.acts)} if wanted.acts else {}),
+        **({"request": set(wanted.requests)} if wanted.requests else {}),
+        **({"call": set(wanted.calls)} if wanted.calls else {}),
+    }

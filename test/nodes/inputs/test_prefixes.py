@@ -1,4 +1,4 @@
-"""Names of joints and frames with the prefix of one of several robots, in all nodes that answer states."""
+"""Names of joints and frames with the prefix of one of several robots, in all nodes that answer states; wrenches."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from node_cases import ARM_POSITION, CASES
 from node_platforms import LEGS
 from node_robots import ARM, ARM_JOINTS, assert_close, oracle
 from sensor_msgs.msg import JointState
+
+from lie_dynamics_ros.core.errors import MessageError
+from lie_dynamics_ros.core.expiring_values import ExternalWrenches
+from lie_dynamics_ros.lie_dynamics import Model
 
 LEFT = tuple(f"left_{name}" for name in ARM_JOINTS)
 
@@ -159,3 +163,19 @@ def test_targets_and_poses_of_a_tool_have_frames_with_the_prefix(bench):
         return bench.ask(state, desired)
 
     bench.wait(lambda: ask().pose.position.z > height + 0.01, "a desired pose on its way to the target")
+
+
+def test_a_slash_before_a_frame_makes_no_other_frame_of_it():
+    wrenches = ExternalWrenches(Model.from_urdf(ARM))
+    wrenches.put("/panda_link8", np.ones(6), 0)
+    wrenches.put("panda_link8", np.arange(6.0), 0)
+    assert wrenches.frames == ("panda_link8",)
+    (body,) = np.flatnonzero(wrenches.on_bodies(0, 1).any(axis=1))
+    assert body == 6
+
+
+def test_a_frame_that_the_robot_does_not_have_is_named_in_short():
+    wrenches = ExternalWrenches(Model.from_urdf(ARM))
+    with pytest.raises(MessageError, match="no link or frame 'xxx") as error:
+        wrenches.put("x" * 10_000, np.ones(6), 0)
+    assert len(str(error.value)) < 200
