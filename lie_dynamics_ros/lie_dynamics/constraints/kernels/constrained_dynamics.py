@@ -41,37 +41,9 @@ from ...engine.lanes import (
     stack_numbers,
     vector_at,
 )
-from ...model.layout import (
-    AXIS,
-    AXIS_V,
-    AXIS_W,
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    KIND,
-    N_BODIES,
-    N_Q,
-    N_V,
-    NOT_FINITE,
-    OK,
-    PARENT,
-    SINGULAR,
-    STATUS_STEP,
-    TOO_LARGE,
-)
-from .loops import (
-    BIAS,
-    COUNT,
-    ERROR,
-    LOOP_SIZE,
-    RATE,
-    SCALAR_SIZE,
-    SIZE,
-    START,
-    UPSIDE_DOWN,
-    VALUE_ROWS,
-    loop_rows,
-    upside_down,
-)
+from ...model import layout
+from . import loops as lk
+from .loops import loop_rows, upside_down
 
 # A symmetric positive semidefinite system of a few unknowns, solved in place with its rank.
 
@@ -190,9 +162,9 @@ RATE_GAIN, ERROR_GAIN, TOLERANCE = 0, 1, 2
 RANK, RESIDUAL, REPORT_SIZE = 0, 1, 2
 
 # Rows of the table of vectors over the constraints, after those of `loops`.
-_TARGET, _MULTIPLIER, _STEP, _REST, _TERMS, _SCALE, _ORDER, _SPARE = range(VALUE_ROWS, VALUE_ROWS + 8)
+_TARGET, _MULTIPLIER, _STEP, _REST, _TERMS, _SCALE, _ORDER, _SPARE = range(lk.VALUE_ROWS, lk.VALUE_ROWS + 8)
 #: Number of those rows.
-VECTORS = VALUE_ROWS + 8
+VECTORS = lk.VALUE_ROWS + 8
 
 #: A residual relative to its terms below which no further refinement is tried, and the number of corrections.
 _GOOD_RESIDUAL, _CORRECTIONS = 1e-14, 2
@@ -201,8 +173,8 @@ _GOOD_RESIDUAL, _CORRECTIONS = 1e-14, 2
 @inline
 def project_lanes(rows, i, q, m, f):
     """Return S^T (m, f) for wrenches in lanes, at one state."""
-    if rows[i, KIND] == AXIS:
-        return rows[i, AXIS_W] * m[2] + rows[i, AXIS_V] * f[2]
+    if rows[i, layout.KIND] == layout.AXIS:
+        return rows[i, layout.AXIS_W] * m[2] + rows[i, layout.AXIS_V] * f[2]
     sw, sv = subspace(rows, i, q, get(q, 0))
     return dot(sw, m) + dot(sv, f)
 
@@ -221,7 +193,7 @@ def sweep_inwards(rows, q, given, work, table, group, groups, branch):
         m, f = get3(table, i, wrench), get3(table, i, wrench + 3)
         e = get2(table, i, group) + project_lanes(rows, i, q, m, f)
         put2(table, i, groups + group, e)
-        parent = int(rows[i, PARENT])
+        parent = int(rows[i, layout.PARENT])
         if parent > 0:
             if not (mixed and given[i - 1]):
                 x = e * (-get2(work, i, _D))
@@ -300,17 +272,21 @@ def constrained_state(rows, constraints, state, settings, tolerance, out, space)
             entries[i, k] = a
             size = size + weights[i] * a * a
             rate = rate + a * qd[i - 1]
-        vectors[SIZE, k] = size
-        vectors[RATE, k] = rate
-        vectors[ERROR, k] = fixed_values[row, 0]
-        vectors[BIAS, k] = fixed_values[row, 1]
+        vectors[lk.SIZE, k] = size
+        vectors[lk.RATE, k] = rate
+        vectors[lk.ERROR, k] = fixed_values[row, 0]
+        vectors[lk.BIAS, k] = fixed_values[row, 1]
     error = 0.0
     for k in range(m):
-        error = max(error, abs(vectors[ERROR, k]))
+        error = max(error, abs(vectors[lk.ERROR, k]))
     for k in range(m):
-        target = vectors[BIAS, k] + settings[RATE_GAIN] * vectors[RATE, k] + settings[ERROR_GAIN] * vectors[ERROR, k]
+        target = (
+            vectors[lk.BIAS, k]
+            + settings[RATE_GAIN] * vectors[lk.RATE, k]
+            + settings[ERROR_GAIN] * vectors[lk.ERROR, k]
+        )
         if projected:
-            target = vectors[ERROR, k] if error > tolerance else vectors[RATE, k]
+            target = vectors[lk.ERROR, k] if error > tolerance else vectors[lk.RATE, k]
         vectors[_TARGET, k] = target
         vectors[_MULTIPLIER, k] = 0.0
         vectors[_TERMS, k] = abs(vectors[_TARGET, k])
@@ -321,7 +297,7 @@ def constrained_state(rows, constraints, state, settings, tolerance, out, space)
         sweep_inwards(rows, q, given, work, table, group, groups, support[first : first + count])
         first += count
     sum_up(table, entries, groups, m, weights, support, g3)
-    rank = factorize(g, g3, m, vectors[SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
+    rank = factorize(g, g3, m, vectors[lk.SIZE], vectors[_SCALE], vectors[_ORDER], settings[TOLERANCE])
 
     # With the multipliers at zero the first sweep gives the free tree, Kim (68); each further one corrects the rest.
     worst = 0.0
@@ -360,7 +336,7 @@ def constrained_state(rows, constraints, state, settings, tolerance, out, space)
                 motion = motion + abs(qdd_out[i - 1]) ** 2 / np.real(weights[i])
         for k in range(m):
             rest = abs(vectors[_REST, k])
-            terms = np.real(vectors[_TERMS, k]) + np.sqrt(motion * np.real(vectors[SIZE, k]))
+            terms = np.real(vectors[_TERMS, k]) + np.sqrt(motion * np.real(vectors[lk.SIZE, k]))
             if rest > worst * terms:
                 worst = rest / terms
 
@@ -369,7 +345,7 @@ def constrained_state(rows, constraints, state, settings, tolerance, out, space)
     for j in range(loops.shape[0]):
         for c in range(6):
             total = 0.0 * q[0]
-            for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
+            for k in range(int(loops[j, lk.START]), int(loops[j, lk.START] + loops[j, lk.COUNT])):
                 total = total + wrenches[k, c] * multipliers[k]
             wrenches_out[j, c] = total
     report[RANK] = error if projected else rank
@@ -380,11 +356,11 @@ def constrained_state(rows, constraints, state, settings, tolerance, out, space)
 def status_of(rows, given, qdd, multipliers, work):
     """Return the status of one state, as the tree's forward dynamics do."""
     if all_finite(qdd) and all_finite(multipliers):
-        return OK
-    for i in range(int(rows[0, N_V]), 0, -1):
+        return layout.OK
+    for i in range(int(rows[0, layout.N_V]), 0, -1):
         if not (given.shape[0] > 0 and given[i - 1]) and np.isinf(work[i, _D]):
-            return SINGULAR + STATUS_STEP * i
-    return NOT_FINITE
+            return layout.SINGULAR + layout.STATUS_STEP * i
+    return layout.NOT_FINITE
 
 
 #: Numbers before the tables in the packed array of `constrained_dynamics`, and where among them the settings are, and
@@ -457,7 +433,7 @@ def in_workspace(rows, constraints, state, settings, tolerance, out, tau_out, sp
     if tolerance < 0.0:  # a projection goes on until it is upright
         loop = upside_down(loops, scalars, table(space[f:g], VECTORS, width))
         if loop > 0:
-            return UPSIDE_DOWN + STATUS_STEP * loop
+            return lk.UPSIDE_DOWN + layout.STATUS_STEP * loop
     return status_of(rows, state[5], qdd_out, multipliers, work)
 
 
@@ -485,9 +461,9 @@ def constrained_dynamics(whole, rows, q, qd, tau, extra, space, out):
     """
     packed = whole[0]
     nl, ml, ns, nf = int(packed[0]), int(packed[1]), int(packed[2]), int(packed[3])
-    n, nq = int(rows[0, N_V]), int(rows[0, N_Q])
-    a = HEADER + nl * LOOP_SIZE
-    b = a + ml * SCALAR_SIZE
+    n, nq = int(rows[0, layout.N_V]), int(rows[0, layout.N_Q])
+    a = HEADER + nl * lk.LOOP_SIZE
+    b = a + ml * lk.SCALAR_SIZE
     c = b + ns
     d = c + nf * n
     fixed, values, settings, none = packed[c:d], packed[d : d + 2 * nf], packed[SETTINGS:RESULT_SIZE], q[:0]
@@ -501,7 +477,7 @@ def constrained_dynamics(whole, rows, q, qd, tau, extra, space, out):
         values_step = 2 * nf if extra[EXTRA_VALUES_EACH] != 0.0 else 0
         e = N_EXTRA
         if extra[EXTRA_LOADED] != 0.0:
-            f_ext = extra[e : e + count * 6 * int(rows[0, N_BODIES])]
+            f_ext = extra[e : e + count * 6 * int(rows[0, layout.N_BODIES])]
             e += f_ext.shape[0]
         if extra[EXTRA_MIXED] != 0.0:
             qdd, given = extra[e : e + count * n], extra[e + count * n : e + count * n + n]
@@ -513,28 +489,28 @@ def constrained_dynamics(whole, rows, q, qd, tau, extra, space, out):
     result = n + m + 6 * nl + REPORT_SIZE
     stride = result + (given.shape[0] if tolerance < 0.0 else nq)
     if q.shape[0] != count * nq or qd.shape[0] != count * n or tau.shape[0] != count * n:
-        return BAD_SHAPE
+        return layout.BAD_SHAPE
     if out.shape[0] != count * stride:
-        return BAD_SHAPE
+        return layout.BAD_SHAPE
     size = work_size(n, m, ml)
     if space.shape[0] < size and not on_stack(size, 1):
-        return TOO_LARGE
+        return layout.TOO_LARGE
     scratch = stack_numbers()
     memory = space[:size]
     if space.shape[0] < size:
         memory = single_workspace(scratch, 1, size, q)[0]
     wrenches, accelerations = f_ext.shape[0] // count, qdd.shape[0] // count
-    status = OK
+    status = layout.OK
     for s in range(count):
         if not check_quaternions(rows, q[s * nq : (s + 1) * nq]):
-            status = max(status, BAD_QUATERNION)
+            status = max(status, layout.BAD_QUATERNION)
             continue
         first = s * stride
         tail = out[first + result : first + stride]
-        here, limit, last, found = q[s * nq : (s + 1) * nq], tolerance, np.inf, OK
+        here, limit, last, found = q[s * nq : (s + 1) * nq], tolerance, np.inf, layout.OK
         for attempt in range(iterations + 2 if tolerance >= 0.0 else 1):
             constraints = (
-                table(packed[HEADER:a], nl, LOOP_SIZE), table(packed[a:b], ml, SCALAR_SIZE), packed[b:c],
+                table(packed[HEADER:a], nl, lk.LOOP_SIZE), table(packed[a:b], ml, lk.SCALAR_SIZE), packed[b:c],
                 table(fixed[s * fixed_step : s * fixed_step + nf * n], nf, n),
                 table(values[s * values_step : s * values_step + 2 * nf], nf, 2),
             )  # fmt: skip
@@ -542,16 +518,14 @@ def constrained_dynamics(whole, rows, q, qd, tau, extra, space, out):
                 here, qd[s * n : (s + 1) * n], tau[s * n : (s + 1) * n],
                 f_ext[s * wrenches : (s + 1) * wrenches], qdd[s * accelerations : (s + 1) * accelerations], given,
             )  # fmt: skip
-            found = in_workspace(
-                rows, constraints, state, settings, limit, out[first : first + result], tail, memory
-            )
+            found = in_workspace(rows, constraints, state, settings, limit, out[first : first + result], tail, memory)
             if tolerance >= 0.0:
                 if attempt == 0:
                     for i in range(nq):
                         tail[i] = here[i]
                     here = tail
                 error = np.real(out[first + result - REPORT_SIZE])
-                if found != OK or not error > limit:
+                if found != layout.OK or not error > limit:
                     out[first + result - REPORT_SIZE] = 0.0
                     break
                 if error >= 0.5 * last and error <= 1e3 * tolerance:  # round-off: no step makes it smaller

@@ -33,30 +33,8 @@ from ...dynamics.kernels.common.spatial import (
 from ...engine.compile import inline, kernel, outline, straight
 from ...engine.lanes import get2, get3, get9, lift, put, workspace
 from ...model.layout import FIRST, LAST, N_V, OK, PARENT
-from .loops import (
-    ALONG,
-    ANCESTOR,
-    ANGLE,
-    COUNT,
-    DISTANCE,
-    ERROR,
-    OFFSET,
-    P_1,
-    P_2,
-    R_1,
-    R_2,
-    ROW_1,
-    ROW_2,
-    START,
-    TYPE,
-    VECTOR_1,
-    VECTOR_2,
-    P,
-    R,
-    loop_pose,
-    put_transforms,
-    unit_wrench,
-)
+from . import loops as lk
+from .loops import loop_pose, put_transforms, unit_wrench
 
 # Columns of the table of a branch: for coordinate i, columns of J, of dV and d(dV/dt) along q, of d(dV/dt) along qd.
 _J, _VQ, _AQ, _AV, _COLUMNS = 0, 6, 12, 18, 24
@@ -87,7 +65,7 @@ def differentiate_branch(rows, state, transforms, leaf, stop, pose, branch, moti
         first = int(path[k])
         size = int(rows[first, LAST]) - first + 1
         if has_transform(rows, first):
-            rr, pp = get9(transforms, first, R), get3(transforms, first, P)
+            rr, pp = get9(transforms, first, lk.R), get3(transforms, first, lk.P)
             v, a = inward(rr, pp, v), inward(rr, pp, a)
             for j in range(k):
                 row = int(path[j])
@@ -137,11 +115,11 @@ def scalar_derivatives(scalars, s, pose, motion, k, wq, dwq, dwv):
     unit wrench along q.
     """
     (r, p), (w, dw) = pose, motion
-    kind, length = scalars[s, TYPE], scalars[s, OFFSET]
-    a, b = constants3(scalars, s, VECTOR_1), constants3(scalars, s, VECTOR_2)
+    kind, length = scalars[s, lk.TYPE], scalars[s, lk.OFFSET]
+    a, b = constants3(scalars, s, lk.VECTOR_1), constants3(scalars, s, lk.VECTOR_2)
     zero = 0.0 * w[0][0]
     none = (zero, zero, zero)
-    if kind == ANGLE:
+    if kind == lk.ANGLE:
         x = unrotate(r, a)
         m = cross(b, x)
         dx, rate = cross(x, k[0]), cross(x, w[0])
@@ -155,7 +133,7 @@ def scalar_derivatives(scalars, s, pose, motion, k, wq, dwq, dwv):
     moved = add(dw[1], cross(w[0], w[1]))
     moved_q = add(dwq[1], add(cross(wq[0], w[1]), cross(w[0], wq[1])))
     moved_v = add(dwv[1], add(cross(k[0], w[1]), cross(w[0], k[1])))
-    if kind == ALONG:
+    if kind == lk.ALONG:
         f = unrotate(r, a)
         df = cross(f, k[0])
         return dot(df, w[1]) + dot(f, wq[1]), dot(df, moved) + dot(f, moved_q), dot(f, moved_v), none, df
@@ -171,11 +149,11 @@ def differentiate_loop(rows, loops, j, scalars, state, force, space, out):
     """Add the derivatives of loop `j` to the outputs (m, nv), three times, and (nv, nv)."""
     transforms, (path1, table1), (path2, table2), motion, wrench_q = space
     rate_q, acceleration_q, acceleration_v, force_q = out
-    leaf1, leaf2, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
-    r1, p1 = constants9(loops, j, R_1), constants3(loops, j, P_1)
+    leaf1, leaf2, stop = int(loops[j, lk.ROW_1]), int(loops[j, lk.ROW_2]), int(loops[j, lk.ANCESTOR])
+    r1, p1 = constants9(loops, j, lk.R_1), constants3(loops, j, lk.P_1)
     n1 = differentiate_branch(rows, state, transforms, leaf1, stop, (r1, p1), (path1, table1), motion)
     v1, a1 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
-    r2, p2 = constants9(loops, j, R_2), constants3(loops, j, P_2)
+    r2, p2 = constants9(loops, j, lk.R_2), constants3(loops, j, lk.P_2)
     n2 = differentiate_branch(rows, state, transforms, leaf2, stop, (r2, p2), (path2, table2), motion)
     v2, a2 = get_twist(motion, 0, 0), get_twist(motion, 1, 0)
     r, p = loop_pose(rows, loops, j, transforms)
@@ -183,7 +161,7 @@ def differentiate_loop(rows, loops, j, scalars, state, force, space, out):
     w, dw = relative_acceleration(v1, a1, v2, a2)
     zero = 0.0 * state[1][0]
     none = (zero, zero, zero)
-    first, after = int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])
+    first, after = int(loops[j, lk.START]), int(loops[j, lk.START] + loops[j, lk.COUNT])
 
     for i in range(n1 + n2):
         row = int(path1[i]) if i < n1 else int(path2[i - n1])
@@ -318,20 +296,20 @@ def second_bound(tables, levers, values, inverses, radius, sums, totals):
     for j in range(loops.shape[0]):
         velocity, acceleration = rates_in_ball(chains, links, j, levers, radius)
         turns = chains[j, TURNS]
-        first, after = int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])
+        first, after = int(loops[j, lk.START]), int(loops[j, lk.START] + loops[j, lk.COUNT])
         for c in range(sum_lanes.shape[0]):
             total = lift(0.0, get2(inverse_lanes, 0, c))
             for k in range(first, after):
-                if scalars[k, TYPE] == ALONG:
+                if scalars[k, lk.TYPE] == lk.ALONG:
                     y = get2(inverse_lanes, k, c)
                     total = total + y * y
             put(sum_lanes, c, total)
         for k in range(first, after):
-            if scalars[k, TYPE] != ALONG:
+            if scalars[k, lk.TYPE] != lk.ALONG:
                 size = turns * turns
-                if scalars[k, TYPE] == DISTANCE:
-                    length = scalars[k, OFFSET]
-                    far = np.sqrt(max(length * (2.0 * values[ERROR, k] + length), 0.0)) + radius * velocity
+                if scalars[k, lk.TYPE] == lk.DISTANCE:
+                    length = scalars[k, lk.OFFSET]
+                    far = np.sqrt(max(length * (2.0 * values[lk.ERROR, k] + length), 0.0)) + radius * velocity
                     size = (velocity * velocity + far * acceleration) / length
                 for u in range(count):
                     totals[u] += abs(inverse[k, u]) * size

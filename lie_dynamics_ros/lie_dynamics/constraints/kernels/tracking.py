@@ -10,22 +10,10 @@ from ...engine.compile import kernel, made_on_demand, outline
 from ...engine.lanes import LANES, get, get2, lift, put, put2, put3
 from ...model.layout import N_Q, N_V, OK, Q_INDEX
 from ...tracking import AMBIGUOUS, NOT_FINITE, OUT_OF_REACH, SINGULAR, TOO_FAR, TRACKED
+from . import loops as lk
 from .constrained_dynamics import HEADER, table
 from .loop_derivatives import GROUP_KIND, GROUP_PLACE, GROUP_TIME, ROTATION, SINGLE, largest, put_levers, second_bound
 from .loops import (
-    ANCESTOR,
-    COUNT,
-    ERROR,
-    LOOP_SIZE,
-    P_1,
-    P_2,
-    R_1,
-    R_2,
-    ROW_1,
-    ROW_2,
-    SCALAR_SIZE,
-    START,
-    VALUE_ROWS,
     error_of,
     loop_pose,
     put_branch,
@@ -45,8 +33,8 @@ def put_errors(rows, loops, scalars, work, values):
     """Fill the errors of all loops."""
     for j in range(loops.shape[0]):
         r, p = loop_pose(rows, loops, j, work)
-        for k in range(int(loops[j, START]), int(loops[j, START] + loops[j, COUNT])):
-            values[ERROR, k] = error_of(scalars, k, r, p)
+        for k in range(int(loops[j, lk.START]), int(loops[j, lk.START] + loops[j, lk.COUNT])):
+            values[lk.ERROR, k] = error_of(scalars, k, r, p)
         put_upside_down(loops, scalars, j, r, values)
 
 
@@ -54,13 +42,17 @@ def put_errors(rows, loops, scalars, work, values):
 def put_loop(rows, loops, scalars, j, q, found):
     """Fill errors, entries of A transposed and unit wrenches of loop `j`; return the place of frame 2 in frame 1."""
     work, columns, matrix, values, wrenches = found
-    a, b, stop = int(loops[j, ROW_1]), int(loops[j, ROW_2]), int(loops[j, ANCESTOR])
-    r1, p1, far1 = walk_still(rows, q, work, a, stop, constants9(loops, j, R_1), constants3(loops, j, P_1), columns)
-    r2, p2, far2 = walk_still(rows, q, work, b, stop, constants9(loops, j, R_2), constants3(loops, j, P_2), columns)
+    a, b, stop = int(loops[j, lk.ROW_1]), int(loops[j, lk.ROW_2]), int(loops[j, lk.ANCESTOR])
+    r1, p1, far1 = walk_still(
+        rows, q, work, a, stop, constants9(loops, j, lk.R_1), constants3(loops, j, lk.P_1), columns
+    )
+    r2, p2, far2 = walk_still(
+        rows, q, work, b, stop, constants9(loops, j, lk.R_2), constants3(loops, j, lk.P_2), columns
+    )
     r, p = relative_pose(r1, p1, far1, r2, p2, far2)
-    first, count = int(loops[j, START]), int(loops[j, COUNT])
+    first, count = int(loops[j, lk.START]), int(loops[j, lk.COUNT])
     for k in range(first, first + count):
-        values[ERROR, k] = error_of(scalars, k, r, p)
+        values[lk.ERROR, k] = error_of(scalars, k, r, p)
         m, f = unit_wrench(scalars, k, r, p)
         put3(wrenches, k, 0, m)
         put3(wrenches, k, 3, f)
@@ -160,12 +152,12 @@ def equations(rows, tables, held, y, q, levers, whole, found):
             if x != 0.0:
                 matrix[i, ml + k] = x
                 total += x * q[int(rows[i, Q_INDEX])]
-        values[ERROR, ml + k] = total
+        values[lk.ERROR, ml + k] = total
     first = ml + coupled.shape[0]
     for s in range(matrix.shape[1] - first):
         i = int(sensors[s])
         matrix[i, first + s] = weights[s]
-        values[ERROR, first + s] = weights[s] * (q[int(rows[i, Q_INDEX])] - y[s])
+        values[lk.ERROR, first + s] = weights[s] * (q[int(rows[i, Q_INDEX])] - y[s])
 
 
 @outline
@@ -310,9 +302,9 @@ def track_all(
     number = samples.shape[0] // count
     samples, out = table(samples, number, count), table(out, number, RESULT + nq + count)
     m = ml + nc + weights.shape[0]
-    a = HEADER + nl * LOOP_SIZE
-    b = a + ml * SCALAR_SIZE
-    loops, scalars = table(packed[HEADER:a], nl, LOOP_SIZE), table(packed[a:b], ml, SCALAR_SIZE)
+    a = HEADER + nl * lk.LOOP_SIZE
+    b = a + ml * lk.SCALAR_SIZE
+    loops, scalars = table(packed[HEADER:a], nl, lk.LOOP_SIZE), table(packed[a:b], ml, lk.SCALAR_SIZE)
     coupled = table(packed[b + ns : b + ns + nc * n], nc, n)
     at = LANES
     vectors = (nu + LANES - 1) // LANES
@@ -333,8 +325,8 @@ def track_all(
     at += 12 * (n + 1)
     columns = table(space[at : at + 6 * (n + 1)], n + 1, 6)
     at += 6 * (n + 1)
-    values = table(space[at : at + VALUE_ROWS * m], VALUE_ROWS, m)
-    at += VALUE_ROWS * m
+    values = table(space[at : at + lk.VALUE_ROWS * m], lk.VALUE_ROWS, m)
+    at += lk.VALUE_ROWS * m
     wrenches = table(space[at : at + 6 * ml], ml, 6)
     at += 6 * ml
     levers, places = space[at : at + links.shape[0]], space[at + links.shape[0] : at + links.shape[0] + nu]
@@ -408,7 +400,7 @@ def track_all(
                     radius = min(2.2 / known, widest) if known > 0.0 else 0.0
                     known = max(second_bound(tables, levers, values, inverses, radius, numbers, totals), 1e-9)
                 k = known
-                times_inverse(inverse_lanes, values[ERROR], x_lanes)
+                times_inverse(inverse_lanes, values[lk.ERROR], x_lanes)
                 start = largest(groups, x)
                 lost, eta = 1.0 - k * held, start + along + 0.5 * k * held * held
                 root = lost * lost - 2.0 * k * eta
@@ -429,7 +421,7 @@ def track_all(
                         proven = moved <= only
                         break
                     equations(rows, tables, held_by, y, q, levers, False, found)
-                    times_inverse(inverse_lanes, values[ERROR], x_lanes)
+                    times_inverse(inverse_lanes, values[lk.ERROR], x_lanes)
                     size = largest(groups, x)
                     moved += size
             if not proven:
@@ -505,7 +497,7 @@ def tracking_kernel():
 def tracking_space(n: int, nq: int, links: int, nu: int, m: int, sensors: int) -> Array:
     """Return the zeros that `track_all` works in; vectors lie in one line of the processor's cache each."""
     width = (nu + LANES - 1) // LANES * LANES
-    size = LANES + (n + 1) * m + (max(m, nu) + nu + 2) * width + 18 * (n + 1) + (VALUE_ROWS + 6) * m
+    size = LANES + (n + 1) * m + (max(m, nu) + nu + 2) * width + 18 * (n + 1) + (lk.VALUE_ROWS + 6) * m
     size += links + 2 * nu + m + n + 3 * nq + 2 * sensors
     space = np.zeros(size + LANES)
     first = -(space.ctypes.data // space.itemsize) % LANES
