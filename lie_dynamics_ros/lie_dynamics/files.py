@@ -81,10 +81,15 @@ def write_file(path: str | os.PathLike[str], text: str | bytes) -> None:
         raise
 
 
-def write_figure(path: str | os.PathLike[str], figure: Figure, dpi: int, tight: bool = False) -> Path:
-    """Write a figure as PNG, see `write_file`, and return the path."""
+def png(figure: Figure, dpi: int, tight: bool = False) -> bytes:
+    """Return a figure as PNG."""
     content = BytesIO()
     box = "tight" if tight else None
     figure.savefig(content, format="png", dpi=dpi, bbox_inches=box, metadata={"Software": None})
-    write_file(path, content.getvalue())
+    return content.getvalue()
+
+
+def write_figure(path: str | os.PathLike[str], figure: Figure, dpi: int, tight: bool = False) -> Path:
+    """Write a figure as PNG, see `write_file`, and return the path."""
+    write_file(path, png(figure, dpi, tight))
     return Path(path)

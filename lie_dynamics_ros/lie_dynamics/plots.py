@@ -15,6 +15,7 @@ from .arrays import Array, ArrayLike
 from .constraints.constraint_set import ConstraintSet
 from .dynamics.kinematics import forward_kinematics
 from .errors import InputError
+from .files import png
 from .model.arguments import require_model
 from .model.configuration import checked
 from .model.model import Model
@@ -44,16 +45,8 @@ def _figure(size: tuple[float, float]) -> Figure:
         raise ImportError("pictures need matplotlib: pip install matplotlib") from error
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    figure._repr_png_ = lambda: _png(figure)  # type: ignore[attr-defined]
+    figure._repr_png_ = lambda: png(figure, 100)  # type: ignore[attr-defined]
     return figure
-
-
-def _png(figure: Figure) -> bytes:
-    from io import BytesIO
-
-    stream = BytesIO()
-    figure.savefig(stream, format="png", dpi=100)
-    return stream.getvalue()
 
 
 def _space(figure: Figure, points: Array) -> Any:

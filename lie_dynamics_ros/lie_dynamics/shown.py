@@ -9,7 +9,6 @@ from dataclasses import fields
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from .arrays import ArrayLike
-from .files import write_file
+from .files import png, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,12 +113,7 @@ def write_page(path: str | PathLike[str], title: str, parts: Sequence[str]) -> P
 
 def picture(figure: Figure, name: str) -> str:
     """Return a picture, inside the page; `name` stands where pictures are not shown."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    file = BytesIO()
-    FigureCanvasAgg(figure)
-    figure.savefig(file, format="png", dpi=80, metadata={"Software": None})
-    return f"<img alt='{html.escape(name)}' src='data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}'>"
+    return f"<img alt='{html.escape(name)}' src='data:image/png;base64,{base64.b64encode(png(figure, 80)).decode()}'>"
 
 
 def shared_options(reader: Callable[..., Any]) -> Callable[[_Function], _Function]:

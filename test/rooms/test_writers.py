@@ -15,12 +15,7 @@ WRITERS = {
 CALLED = re.compile(rf"\b({'|'.join(WRITERS)}|fdopen|open)\(")
 HOMES = {"lie_dynamics/files.py", "lie_dynamics/engine/private_files.py"}
 """Where writing is at home, and what keeps the kernels' cache, in a folder of its own."""
-OTHERS = {
-    ("identify/bag.py", "open"),
-    ("lie_dynamics/plots.py", "savefig"),
-    ("lie_dynamics/shown.py", "savefig"),
-    ("ros/launch_files.py", "fdopen"),
-}
+OTHERS = {("identify/bag.py", "open"), ("ros/launch_files.py", "fdopen")}
 """What writes into memory, or into a pipe or file that it has just made."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array, ArrayLike, Mask
 from ..errors import InputError, SingularityError
 from ..model.arguments import require_model
-from ..model.configuration import require_finite, shaped
+from ..model.configuration import common_batch, require_finite, shaped
 from ..model.model import Model
 from .inputs import NO_MASK, Algorithm, quick_path
 from .inverse_dynamics import inverse_dynamics, mass_matrix
@@ -113,22 +113,14 @@ def hybrid_dynamics(
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd : array-like, shape (..., nv)
-        Rates of the coordinates [rad/s, m/s].
+    model, q, qd, f_ext, threads
+        As `forward_dynamics`.
     qdd : array-like, shape (..., nv)
         Accelerations; read where `prescribed` is True, of no effect elsewhere (may be NaN there).
     tau : array-like, shape (..., nv)
         Joint forces; read where `prescribed` is False, of no effect elsewhere (may be NaN there).
     prescribed : array-like of bool, shape (nv,)
         True where the acceleration is given, False where the force is. Any mask, also within a joint.
-    f_ext : array-like, shape (..., n_bodies, 6), optional
-        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
-    threads : int
-        Threads that share a batch; results do not depend on it.
 
     Returns
     -------
@@ -183,11 +175,7 @@ def coupled_hybrid_dynamics(
     matrix = mass_matrix(model, q, threads=threads)
     bias = inverse_dynamics(model, q, qd, model.zero_velocity, f_ext, threads=threads)
     free = ~given
-    try:
-        shape = np.broadcast_shapes(bias.shape, qdd.shape, tau.shape)
-    except ValueError:
-        listed = f"q and qd {bias.shape[:-1]}, qdd {qdd.shape[:-1]}, tau {tau.shape[:-1]}"
-        raise InputError(f"batch dimensions do not fit each other: {listed}") from None
+    shape = (*common_batch(q=bias, qdd=qdd, tau=tau), model.nv)
     acceleration = np.where(given, np.broadcast_to(qdd, shape), 0.0)
     wanted = np.where(free, np.broadcast_to(tau, shape), 0.0)
     require_finite(acceleration, "qdd", model)

@@ -22,7 +22,7 @@ from ..errors import GroupError, InputError, SingularityError
 from ..lie._arrays import as_numbers
 from ..model import layout
 from ..model.arguments import require_model
-from ..model.configuration import coordinate_name, require_finite, shaped
+from ..model.configuration import common_batch, coordinate_name, require_finite, shaped
 from ..model.coupling import MimicCoupling
 from ..model.model import Model
 from ..model.pack import extend
@@ -95,11 +95,7 @@ class Algorithm:
         if f_ext is not None:
             arrays.append(_shaped_wrench(model, f_ext))
             names.append("f_ext")
-        try:
-            batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
-        except ValueError:
-            listed = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True))
-            raise InputError(f"batch dimensions do not fit each other: {listed}") from None
+        batch = common_batch(**dict(zip(names, arrays, strict=True)))
         if model.coupling is not None:
             for name, a in zip(names, arrays, strict=True):  # before coupling smears NaN over all joints
                 _require_finite(model, name, a.reshape(-1, a.shape[-1]))

@@ -85,12 +85,8 @@ def mass_matrix(model: Model, q: ArrayLike, *, threads: int = 1) -> Array:
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    threads : int
-        Threads that share a batch.
+    model, q, threads
+        As `inverse_dynamics`.
 
     Returns
     -------
@@ -131,19 +127,13 @@ def coriolis_matrix(
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd : array-like, shape (..., nv)
-        Rates of the coordinates [rad/s, m/s].
+    model, q, qd, threads
+        As `inverse_dynamics`.
     method : {"christoffel", "ploen"}
         "christoffel": the one of the Christoffel symbols, PBP (55)-(57); for ball and free joints, whose rates are no
         derivatives of coordinates, the sum of m J^T dJ/dt over all particles, which is the same thing where both exist.
         "ploen": Ploen (37), Proposition 1, which depends on where the body frames' origins are: that of
         `ScrewTree.to_model()`, whose bodies are on the axes, is not that of the tree, but as right.
-    threads : int
-        Threads that share a batch.
 
     Returns
     -------
@@ -184,16 +174,10 @@ def coriolis_product(
 
     Parameters
     ----------
-    model : Model
-        The robot; joints of any kind.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd, reference : array-like, shape (..., nv)
-        Rates of the coordinates, and the reference q_r in their place [rad/s, m/s].
-    method : {"christoffel", "ploen"}
-        Which C, as in `coriolis_matrix`: both make dM/dt - 2 C skew.
-    threads : int
-        Threads that share a batch.
+    model, q, qd, method, threads
+        As `coriolis_matrix`; both methods make dM/dt - 2 C skew.
+    reference : array-like, shape (..., nv)
+        q_r, in place of the rates that C is multiplied with [rad/s, m/s].
 
     Returns
     -------

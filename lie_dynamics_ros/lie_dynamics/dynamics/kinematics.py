@@ -85,10 +85,8 @@ def external_wrench(
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
+    model, q
+        As `forward_kinematics`.
     body : str or int
         Body or frame that the wrench acts on.
     wrench : array-like, shape (..., 6)
@@ -135,17 +133,13 @@ def jacobian(model: Model, q: ArrayLike, body: str | int, frame: FrameKind = "bo
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
+    model, q, threads
+        As `forward_kinematics`.
     body : str or int
         Name of a body or frame, or index of a body.
     frame : {"body", "world", "aligned"}
         In which frame the twist is expressed. "body": the moving frame itself, T^-1 dT/dt, Kim (9). "world": the
         inertial frame and its origin (spatial twist). "aligned": the moving frame's origin, the world's axes.
-    threads : int
-        Threads that share a batch.
 
     Returns
     -------
@@ -154,10 +148,8 @@ def jacobian(model: Model, q: ArrayLike, body: str | int, frame: FrameKind = "bo
 
     Raises
     ------
-    InputError
-        For a wrong shape, NaN, or an unknown body or frame; the message lists those there are.
-    GroupError
-        For a quaternion in q that is not of unit norm.
+    InputError, GroupError
+        As `forward_kinematics`; also InputError for an unknown body or frame: the message lists those there are.
     """
     try:
         where = model.kernel_frames[body, frame]

@@ -42,14 +42,8 @@ def body_velocities(model: Model, q: ArrayLike, qd: ArrayLike, *, threads: int =
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd : array-like, shape (..., nv)
-        Rates of the coordinates [rad/s, m/s].
-    threads : int
-        Threads that share a batch.
+    model, q, qd, threads
+        As `inverse_dynamics`.
 
     Returns
     -------

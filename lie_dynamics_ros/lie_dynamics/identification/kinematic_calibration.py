@@ -24,7 +24,7 @@ from ..dynamics.kinematics import forward_kinematics, frame_pose, jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import real_numbers
-from ..lie._tool_readings import ToolMeasured, ToolReadings, fit_of, shares_of, tool_measured
+from ..lie._tool_readings import ToolCalibration, ToolMeasured, ToolReadings, fit_of, tool_measured
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
@@ -39,49 +39,22 @@ _SIX = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")
 
 @shown
 @dataclass(frozen=True, eq=False)
-class KinematicCalibration:
+class KinematicCalibration(ToolCalibration):
     """Placements of an arm's joints from measurements of its tool.
+
+    Its names say joint, and what of its placement: turns and shifts across its axis; "tool" for the frame. Its values
+    are errors of the nominal placements [rad, m], components of e_i. What else it has: see `ToolCalibration`.
 
     Attributes
     ----------
-    names : tuple of str
-        Joint, and what of its placement: turns and shifts across its axis; "tool" for the frame.
-    values : ndarray, shape (n,)
-        Errors of the nominal placements [rad, m], components of e_i; 0 along what is not identifiable.
     directions : ndarray, shape (n, 6)
         Twists of unit size in the frame of the child link at zero, angular part first, that `values` multiply.
-    covariance : ndarray, shape (n, n)
-        Of the identifiable part of `values`.
-    standard_deviations : ndarray, shape (n,)
-        Of `values`; infinite where unidentifiable.
-    rank : int
-        Number of combinations of parameters that the measurements determine.
-    unidentifiable : tuple of str
-        Names of the parameters that take part in combinations that they do not determine.
     base : ndarray, shape (4, 4)
         Pose of the arm's base in the frame of the measurements.
-    residuals : ndarray
-        Predicted minus measured in units of their standard deviations: (k, 6) of poses, turn first, (k, 3) of
-        positions, (k,) of distances.
-    chi_square, degrees_of_freedom : float, int
-        Sum of squared residuals, and what it is on average where model and noise are right.
-    iterations, converged : int, bool
-        Steps of Gauss and Newton, and whether the last was below a thousandth of each standard deviation.
     """
 
-    names: tuple[str, ...]
-    values: Array
     directions: Array
-    covariance: Array
-    standard_deviations: Array
-    rank: int
-    unidentifiable: tuple[str, ...]
     base: Array
-    residuals: Array
-    chi_square: float
-    degrees_of_freedom: int
-    iterations: int
-    converged: bool
     _chain: Chain
 
     def tool_pose(self, q: npt.ArrayLike) -> Array:
@@ -311,16 +284,9 @@ def _fitted(chain: Chain, q: Array, measured: ToolReadings) -> KinematicCalibrat
         return *measured.residuals(poses[-1], chain.sensitivity(poses, values)), None
 
     start = np.zeros(len(chain.names))
-    fit = fit_of(at, start, None, start, measured.max_iterations)
-    rank, lost, back = shares_of(fit.slopes)
-    covariance, values, rows = back.T @ back, fit.values, fit.rows
+    found = fit_of(at, start, None, start, measured.max_iterations).calibration(chain.names, start)
     base = chain.base
     if chain.base_free:
-        first = chain.placements[0] @ chain.errors(values)[0] @ se3.inverse(chain.placements[0])
+        first = chain.placements[0] @ chain.errors(found.values)[0] @ se3.inverse(chain.placements[0])
         base = base @ first
-    return KinematicCalibration(
-        chain.names, values, chain.directions, covariance,
-        np.where(lost, np.inf, np.sqrt(np.diag(covariance))), rank,
-        tuple(name for name, gone in zip(chain.names, lost, strict=True) if gone), base, rows,
-        float((rows**2).sum()), rows.size - rank, fit.steps, fit.converged, chain,
-    )  # fmt: skip
+    return KinematicCalibration(**vars(found), directions=chain.directions, base=base, _chain=chain)

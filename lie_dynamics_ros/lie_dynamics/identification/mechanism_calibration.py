@@ -24,7 +24,7 @@ from ..dynamics.kinematics import jacobian
 from ..errors import DescriptionError, InputError
 from ..lie import se3, so3
 from ..lie._arrays import as_real, number_of
-from ..lie._tool_readings import ToolMeasured, ToolReadings, fit_of, shares_of, tool_measured
+from ..lie._tool_readings import ToolCalibration, ToolMeasured, ToolReadings, fit_of, tool_measured
 from ..shown import shared_options
 from ..stewart import OffsetPlatform, RotaryPlatform, StewartPlatform
 from ..stewart.geometry.any_platform import points_of
@@ -48,24 +48,15 @@ _STEP, _CLOSED, _NEWTON = 1e-7, 1e-13, 20
 
 
 @dataclass(frozen=True, eq=False)
-class MechanismCalibration:
+class MechanismCalibration(ToolCalibration):
     """Dimensions of a mechanism from measurements.
+
+    Its names are those of dimensions, with the number of the leg, "zero of JOINT", and "base". Its values are changes
+    of the nominal dimensions, zeros of motors that are added to their readings, and the base's turn and shift [m, rad].
+    What else it has: see `ToolCalibration`.
 
     Attributes
     ----------
-    names : tuple of str
-        Of the parameters: dimensions, with the number of the leg, "zero of JOINT", and "base".
-    values : ndarray, shape (n,)
-        Changes of the nominal dimensions, zeros of motors that are added to their readings, and the base's turn and
-        shift [m, rad].
-    covariance : ndarray, shape (n, n)
-        Of the part of `values` that measurements determine.
-    standard_deviations : ndarray, shape (n,)
-        Of `values`; infinite where unidentifiable.
-    rank : int
-        Number of combinations of parameters that the measurements determine.
-    unidentifiable : tuple of str
-        Names of the parameters that take part in combinations that they do not determine.
     dimensions : dict
         For `mechanism`, the calibrated ones among them.
     zeros : ndarray, shape (k,)
@@ -74,29 +65,12 @@ class MechanismCalibration:
         Pose of the mechanism's base in the frame of the measurements.
     made : Mechanism
         The calibrated mechanism.
-    residuals : ndarray
-        Predicted minus measured in units of their standard deviations.
-    chi_square, degrees_of_freedom : float, int
-        Sum of squared residuals, and what it is on average where model and noise are right.
-    iterations, converged : int, bool
-        Steps of Gauss and Newton, and whether the last was below a thousandth of each standard deviation.
     """
 
-    names: tuple[str, ...]
-    values: Array
-    covariance: Array
-    standard_deviations: Array
-    rank: int
-    unidentifiable: tuple[str, ...]
     dimensions: dict[str, Any]
     zeros: Array
     base: Array
     made: Mechanism
-    residuals: Array
-    chi_square: float
-    degrees_of_freedom: int
-    iterations: int
-    converged: bool
     _tool: Array
 
     def tool_positions(self, readings: npt.ArrayLike) -> Array:
@@ -236,16 +210,10 @@ def _fitted(problem: _Problem, measured: ToolReadings, deviation: float | None) 
         return *measured.residuals(tool, slopes), q
 
     fit = fit_of(at, np.zeros(count), problem.first(), prior, measured.max_iterations)
-    rank, lost, back = shares_of(fit.slopes)
-    if deviation is not None:
-        _, _, back = shares_of(np.concatenate([fit.slopes, np.diag(prior)]))
-    covariance = back.T @ back
     dimensions, zeros, base = problem.parts(fit.values)
-    made, rows = problem.make(**dimensions), fit.rows
     return MechanismCalibration(
-        problem.names, fit.values, covariance, np.where(lost, np.inf, np.sqrt(np.diag(covariance))), rank,
-        tuple(one for one, gone in zip(problem.names, lost, strict=True) if gone), dimensions, zeros, base, made, rows,
-        float((rows**2).sum()), rows.size - rank, fit.steps, fit.converged, problem.tool,
+        **vars(fit.calibration(problem.names, prior)), dimensions=dimensions, zeros=zeros, base=base,
+        made=problem.make(**dimensions), _tool=problem.tool,
     )  # fmt: skip
 
 

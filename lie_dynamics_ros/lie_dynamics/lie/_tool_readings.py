@@ -155,6 +155,46 @@ def shares_of(J: Array) -> tuple[int, Mask, Array]:
     return rank, lost, right[:rank] / sizes[:rank, None] / columns
 
 
+@dataclass(frozen=True, eq=False)
+class ToolCalibration:
+    """Parameters that explain measurements of a tool, and how well they are known.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the n parameters.
+    values : ndarray, shape (n,)
+        Changes of the nominal ones [m, rad]; 0 along what is not identifiable.
+    covariance : ndarray, shape (n, n)
+        Of the part of `values` that measurements determine.
+    standard_deviations : ndarray, shape (n,)
+        Of `values`; infinite where unidentifiable.
+    rank : int
+        Number of combinations of parameters that the measurements determine.
+    unidentifiable : tuple of str
+        Names of the parameters that take part in combinations that they do not determine.
+    residuals : ndarray
+        Predicted minus measured in units of their standard deviations: (k, 6) of poses, turn first, (k, 3) of
+        positions, (k,) of heights and distances.
+    chi_square, degrees_of_freedom : float, int
+        Sum of squared residuals, and what it is on average where model and noise are right.
+    iterations, converged : int, bool
+        Steps of Gauss and Newton, and whether the last was below a thousandth of each standard deviation.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    covariance: Array
+    standard_deviations: Array
+    rank: int
+    unidentifiable: tuple[str, ...]
+    residuals: Array
+    chi_square: float
+    degrees_of_freedom: int
+    iterations: int
+    converged: bool
+
+
 @dataclass(frozen=True)
 class ToolFit(Generic[State]):
     """Result of Gauss and Newton's method: values (n,), residuals, their slopes (m, n), and what belongs to them."""
@@ -165,6 +205,19 @@ class ToolFit(Generic[State]):
     state: State
     steps: int
     converged: bool
+
+    def calibration(self, names: tuple[str, ...], prior: Array) -> ToolCalibration:
+        """Return the values by their names, and how well they are known with a prior as of `fit_of`."""
+        rank, lost, back = shares_of(self.slopes)
+        if prior.any():
+            _, _, back = shares_of(np.concatenate([self.slopes, np.diag(prior)]))
+        covariance, rows = back.T @ back, self.rows
+        gone = tuple(name for name, yes in zip(names, lost, strict=True) if yes)
+        spread = np.where(lost, np.inf, np.sqrt(np.diag(covariance)))
+        return ToolCalibration(
+            names, self.values, covariance, spread, rank, gone, rows, float((rows**2).sum()), rows.size - rank,
+            self.steps, self.converged,
+        )  # fmt: skip
 
 
 def fit_of(

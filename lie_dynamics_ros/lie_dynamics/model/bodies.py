@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from ..errors import DescriptionError
 from ..lie import SpatialInertia, se3
 from ..lie._arrays import numbers
 from . import joint_types
-from .description import RATE_LIMITS, JointDescription, RobotDescription
+from .description import AXIS_FREE, RATE_LIMITS, JointDescription, RobotDescription
 from .joint_types import JointType, fixed
 from .pack import PackedBody, pack
 from .structure import Frame, Joint, JointLimits
@@ -264,16 +265,8 @@ def _joint_type(joint: JointDescription) -> JointType:
         return joint_types.universal(axis, joint_types.Y if joint.second_axis is None else joint.second_axis)
     if joint.kind == "helical":
         return joint_types.helical(axis, joint.pitch)
-    with_axis = {
-        "revolute": joint_types.revolute,
-        "continuous": joint_types.continuous,
-        "prismatic": joint_types.prismatic,
-        "cylindrical": joint_types.cylindrical,
-        "planar": joint_types.planar,
-    }
-    if joint.kind in with_axis:
-        return with_axis[joint.kind](axis)
-    return {"fixed": joint_types.fixed, "spherical": joint_types.spherical, "floating": joint_types.free}[joint.kind]()
+    make: Callable[..., JointType] = getattr(joint_types, "free" if joint.kind == "floating" else joint.kind)
+    return make() if joint.kind in AXIS_FREE else make(axis)
 
 
 def _limits(joint: JointDescription, kind: JointType) -> dict[str, ArrayLike]:

@@ -130,7 +130,8 @@ def coordinate_name(model: ModelData, index: int, position: bool) -> str:
     return f"coordinate {index}"
 
 
-def _common_batch(**arrays: Array) -> tuple[int, ...]:
+def common_batch(**arrays: Array) -> tuple[int, ...]:
+    """Return the axes that arrays (..., n) have in common before their last; raises InputError."""
     try:
         return np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
     except ValueError:
@@ -141,7 +142,7 @@ def _common_batch(**arrays: Array) -> tuple[int, ...]:
 def integrate(model: ModelData, q: ArrayLike, v: ArrayLike) -> Array:
     """See `Model.integrate`."""
     q, v = checked(q, model.nq, "q", model), checked(v, model.nv, "v", model)
-    batch = _common_batch(q=q, v=v)
+    batch = common_batch(q=q, v=v)
     result: AnyArray = np.broadcast_to(q, (*batch, model.nq)).astype(np.result_type(q, v))
     result[..., model.vector_q] += v[..., model.vector_v]
     for joint in _manifold_joints(model):
@@ -165,7 +166,7 @@ def _product(a: Array, x: Array) -> Array:
 def difference(model: ModelData, q0: ArrayLike, q1: ArrayLike) -> Array:
     """See `Model.difference`."""
     q0, q1 = checked(q0, model.nq, "q0", model), checked(q1, model.nq, "q1", model)
-    batch = _common_batch(q0=q0, q1=q1)
+    batch = common_batch(q0=q0, q1=q1)
     v: AnyArray = np.empty((*batch, model.nv), np.result_type(q0, q1))
     v[..., model.vector_v] = q1[..., model.vector_q] - q0[..., model.vector_q]
     for joint in _manifold_joints(model):

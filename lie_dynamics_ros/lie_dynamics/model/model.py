@@ -373,9 +373,7 @@ class Model(ModelData):
         if rotors or terms is not None:
             none = ActuationTerms(self.zero_velocity, self.zero_velocity)
             terms = (terms or none)._replace(free_rotors=rotors)
-        model = self._changed(table, terms)
-        object.__setattr__(model, "limits", replace(self.limits, armature=values))
-        return model
+        return self._changed(table, terms, limits=replace(self.limits, armature=values))
 
     def with_springs(self, springs: Mapping[str, tuple[float, float]]) -> Model:
         """Return this model with springs on joints in place of its own, as part of its dynamics.
@@ -410,9 +408,8 @@ class Model(ModelData):
             stiffness[joint.v_slice], reference[joint.v_slice] = pair
         limits = replace(self.limits, stiffness=stiffness, spring_reference=reference)
         terms = self.actuation_terms or ActuationTerms(self.zero_velocity, self.zero_velocity)
-        model = self._changed(copied(self.table), terms._replace(springs=joint_springs(self.joints, limits)))
-        object.__setattr__(model, "limits", limits)
-        return model
+        terms = terms._replace(springs=joint_springs(self.joints, limits))
+        return self._changed(copied(self.table), terms, limits=limits)
 
     def with_body_springs(self, springs: Sequence[AnySpring]) -> Model:
         """Return this model with springs and dampers between bodies in place of its own, as part of its dynamics.
@@ -429,20 +426,17 @@ class Model(ModelData):
             if self.frame(one.first).body == self.frame(one.second).body:
                 raise InputError(f"spring {one.name!r}: ends on two bodies are expected", name=one.name)
         terms = self.actuation_terms or ActuationTerms(self.zero_velocity, self.zero_velocity)
-        model = self._changed(copied(self.table), terms._replace(body_springs=tuple(springs)))
-        object.__setattr__(model, "body_springs", tuple(springs))
-        return model
+        terms = terms._replace(body_springs=tuple(springs))
+        return self._changed(copied(self.table), terms, body_springs=tuple(springs))
 
     def with_joint_prefix(self, prefix: str) -> Model:
         """Return this model with other names of its joints, which begin with a prefix; those of links stay."""
         if not isinstance(prefix, str):
             raise InputError(f"prefix: a text is expected, got {prefix!r}", name="prefix", value=prefix)
         joints = tuple(joint.with_prefix(prefix) for joint in self.joints)
-        model = self._changed(self.table)
-        object.__setattr__(model, "joints", joints)
-        object.__setattr__(model, "_by_name", {joint.name: joint for joint in joints})
-        object.__setattr__(model, "custom_joints", tuple(j for j in joints if j.type.custom is not None))
-        return model
+        users = tuple(j for j in joints if j.type.custom is not None)
+        by_name = {joint.name: joint for joint in joints}
+        return self._changed(self.table, joints=joints, _by_name=by_name, custom_joints=users)
 
     def with_coupled_mimics(self) -> Model:
         """Return this model with its mimic joints coupled: they lose their coordinates to the joints they follow.
@@ -478,15 +472,14 @@ class Model(ModelData):
         refresh_columns(table)
         return self._changed(table)
 
-    def _changed(self, table: Array, terms: ActuationTerms | Literal["same"] | None = "same") -> Model:
+    def _changed(self, table: Array, terms: ActuationTerms | Literal["same"] | None = "same", **values: Any) -> Model:
         # Everything but the table is shared: a changed copy costs microseconds.
         assert table.shape == self.table.shape, "the columns behind the rows would be missing"
         model = object.__new__(Model)
         for key in ModelData.__slots__:
             object.__setattr__(model, key, getattr(self, key))
-        object.__setattr__(model, "_weightless", None)
-        object.__setattr__(model, "table", table)
-        object.__setattr__(model, "rows", table[: self.rows.shape[0]])
+        for key, value in (("_weightless", None), ("table", table), ("rows", table[: len(self.rows)]), *values.items()):
+            object.__setattr__(model, key, value)
         return model if terms == "same" else _with_terms(model, terms)
 
     # -- configurations --------------------------------------------------------------------------------------------

@@ -180,7 +180,7 @@ def _put_inertias(rows: Array, at: Sequence[int], inertias: Sequence[SpatialIner
 
 def get_inertia(row: Array) -> SpatialInertia:
     """Read a body's inertia, in its body frame, from its row."""
-    turn = _turn(row)
+    turn = body_turn(row)
     about_origin = np.empty((3, 3))
     about_origin[_UPPER] = row[layout.INERTIA : layout.INERTIA + 6]
     about_origin.T[_UPPER] = row[layout.INERTIA : layout.INERTIA + 6]
@@ -197,18 +197,18 @@ def get_placement(rows: Array, joint: Joint) -> Array:
     first, last = joint.v_slice.start + 1, joint.v_slice.stop
     above = int(rows[first, layout.PARENT])
     T = np.eye(4)
-    T[:3, :3] = np.eye(3) if above == 0 else _turn(rows[above]).T
+    T[:3, :3] = np.eye(3) if above == 0 else body_turn(rows[above]).T
     for row in rows[first : last + 1]:
         step = np.eye(4)
         step[:3, :3] = row[layout.PLACEMENT : layout.PLACEMENT + 9].reshape(3, 3)
         step[:3, 3] = row[layout.ORIGIN : layout.ORIGIN + 3]
         T = T @ step
-    T[:3, :3] = T[:3, :3] @ _turn(rows[last])
+    T[:3, :3] = T[:3, :3] @ body_turn(rows[last])
     return T
 
 
-def _turn(row: Array) -> Array:
-    """Return the rotation of the body frame seen from the kernel frame."""
+def body_turn(row: Array) -> Array:
+    """Return the rotation of the body frame seen from the kernel frame, of a row that carries a body."""
     return row[layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
 
 

@@ -16,7 +16,7 @@ from ..lie import se3, so3
 from ..lie._arrays import as_numbers, number_of
 from ..model import layout
 from ..model.arguments import require_model
-from ..model.configuration import checked
+from ..model.configuration import checked, common_batch
 from ..model.model import Model
 from ..model.pack import copied
 from ..shown import shown
@@ -213,11 +213,7 @@ def linearize(
     q, qd = checked(q, model.nq, "q", model), checked(qd, model.nv, "qd", model)
     tau = checked(tau, model.nv, "tau", model)
     wrench = None if f_ext is None else as_numbers(f_ext, "f_ext")
-    shapes = [q.shape[:-1], qd.shape[:-1], tau.shape[:-1]] + ([] if wrench is None else [wrench.shape[:-2]])
-    try:
-        batch = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise InputError(f"batch dimensions of q, qd, tau and f_ext do not fit each other: {shapes}") from None
+    batch = common_batch(q=q, qd=qd, tau=tau, f_ext=tau if wrench is None else np.empty(wrench.shape[:-1]))
     q, qd, tau = (np.broadcast_to(a, (*batch, a.shape[-1])) for a in (q, qd, tau))
     _check_joints(model, joints, integrator)
     after_q, after_qd, change_q, change_qd, stops = steps[integrator](model, q, qd, tau, dt, wrench, joints)

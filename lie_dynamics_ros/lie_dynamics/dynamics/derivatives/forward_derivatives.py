@@ -146,17 +146,10 @@ def forward_dynamics_derivatives(
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd, tau : array-like, shape (..., nv)
-        Rates of the coordinates [rad/s, m/s] and joint forces [N m, N].
+    model, q, qd, tau, threads
+        As `forward_dynamics`.
     f_ext : array-like, shape (..., n_bodies, 6), optional
-        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N]; it moves with
-        the body.
-    threads : int
-        Threads that share a batch; results do not depend on it.
+        As there; each wrench moves with its body.
 
     Returns
     -------
@@ -206,21 +199,10 @@ def hybrid_dynamics_derivatives(
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd : array-like, shape (..., nv)
-        Rates of the coordinates [rad/s, m/s].
-    qdd, tau : array-like, shape (..., nv)
-        Accelerations, read where `prescribed` is True, and joint forces, read elsewhere; NaN where they are not read.
-    prescribed : array-like of bool, shape (nv,)
-        True where the acceleration is given, False where the force is. Any mask, also within a joint.
+    model, q, qd, qdd, tau, prescribed, threads
+        As `hybrid_dynamics`.
     f_ext : array-like, shape (..., n_bodies, 6), optional
-        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N]; it moves with
-        the body.
-    threads : int
-        Threads that share a batch; results do not depend on it.
+        As there; each wrench moves with its body.
 
     Returns
     -------

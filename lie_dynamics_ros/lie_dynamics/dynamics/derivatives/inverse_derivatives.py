@@ -162,17 +162,10 @@ def inverse_dynamics_derivatives(
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd, qdd : array-like, shape (..., nv)
-        Rates and accelerations of the coordinates [rad/s, m/s and rad/s^2, m/s^2].
+    model, q, qd, qdd, threads
+        As `inverse_dynamics`.
     f_ext : array-like, shape (..., n_bodies, 6), optional
-        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N]; it moves with
-        the body.
-    threads : int
-        Threads that share a batch; results do not depend on it.
+        As there; each wrench moves with its body.
 
     Returns
     -------
@@ -237,12 +230,8 @@ def torque_regressor(model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, 
     ----------
     model : Model
         The robot. Its own inertias are not read.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd, qdd : array-like, shape (..., nv)
-        Rates and accelerations of the coordinates [rad/s, m/s and rad/s^2, m/s^2].
-    threads : int
-        Threads that share a batch; results do not depend on it.
+    q, qd, qdd, threads
+        As `inverse_dynamics`.
 
     Returns
     -------

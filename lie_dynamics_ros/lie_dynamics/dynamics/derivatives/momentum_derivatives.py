@@ -58,12 +58,8 @@ def center_of_mass_derivatives(model: Model, q: ArrayLike, qd: ArrayLike) -> Cen
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q : array-like, shape (..., nq)
-        Configuration [rad, m].
-    qd : array-like, shape (..., nv)
-        Rates of the coordinates [rad/s, m/s].
+    model, q, qd
+        As `inverse_dynamics`.
 
     Returns
     -------

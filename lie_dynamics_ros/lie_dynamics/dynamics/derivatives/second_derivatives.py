@@ -352,14 +352,8 @@ def hybrid_dynamics_second_derivatives(
 
     Parameters
     ----------
-    model : Model
-        The robot.
-    q, qd : array-like, shape (..., nq), (..., nv)
-        State.
-    qdd, tau : array-like, shape (..., nv)
-        Accelerations, read where `prescribed` is True, and joint forces, read elsewhere.
-    prescribed : array-like of bool, shape (nv,)
-        True where the acceleration is given, False where the force is.
+    model, q, qd, qdd, tau, prescribed
+        As `hybrid_dynamics`.
     vector : array-like, shape (..., nv), optional
         What to contract what is found with. Left out, all of it is differentiated.
     f_ext, threads, out

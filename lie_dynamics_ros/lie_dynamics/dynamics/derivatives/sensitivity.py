@@ -21,8 +21,10 @@ from ...lie import inertial_parameters, se3
 from ...model import layout
 from ...model.arguments import require_model
 from ...model.configuration import checked, shaped
+from ...model.coupling import own_joints
 from ...model.joint_types import rotation_from_z
 from ...model.model import Model
+from ...model.pack import body_turn, get_placement
 from ...model.structure import Joint
 from ...shown import shared_options
 from ..forward_dynamics import _mask, forward_dynamics, hybrid_dynamics
@@ -64,11 +66,6 @@ def _coordinate(model: Model, change: Change) -> int:
 
 def _parent(model: Model, row: int) -> int:
     return int(model.rows[row, layout.PARENT])
-
-
-def _turn(model: Model, row: int) -> AnyArray:
-    """Rotation of the body frame seen from the kernel frame of a row that carries a body."""
-    return model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3)
 
 
 class Seeding:
@@ -189,7 +186,7 @@ class Seeding:
             raise InputError(
                 f"joint {joint.name!r}: {joint.type.nv} columns are expected, got {columns.shape}", name=joint.name
             )
-        turned = _turned(_turn(self.model, last), np.swapaxes(columns, -1, -2))
+        turned = _turned(body_turn(self.model.rows[last]), np.swapaxes(columns, -1, -2))
         for k in range(joint.type.nv):
             self._put(what, first + k, turned[..., k, :], base=_parent(self.model, first), top=last)
 
@@ -197,7 +194,7 @@ class Seeding:
         """Add a change of a body's inertia or of the wrench on it, given in its frame or one fixed to it."""
         frame = self.model.moving_frame(change.where)  # type: ignore[arg-type]
         row, data = self.model.body_rows[frame.body], change.data
-        turn, placed = _turn(self.model, row), not np.array_equal(frame.placement, np.eye(4))
+        turn, placed = body_turn(self.model.rows[row]), not np.array_equal(frame.placement, np.eye(4))
         if change.what == "inertia":
             if placed:
                 Ad = se3.Ad(se3.inverse(frame.placement))
@@ -246,28 +243,19 @@ class Seeding:
         first, last = self._rows_of(joint)
         base = _parent(self.model, first)
         if change.what == "transform":
-            self._put(seeds.BODY_TWIST, first, _turned(_turn(self.model, last), change.data), base=base, top=last)
+            twist = _turned(body_turn(self.model.rows[last]), change.data)
+            self._put(seeds.BODY_TWIST, first, twist, base=base, top=last)
         elif change.what == "placement":
             twist = change.data
             if change.part == "parent":
-                twist = se3.transform_twist(se3.inverse(self._placement(joint)), twist)
+                own = own_joints(self.model.joints)[joint.index]
+                twist = se3.transform_twist(se3.inverse(get_placement(self.model.table, own)), twist)
             steps = joint.type.steps
             turn = rotation_from_z(steps[0].axis).T if steps else np.eye(3)
             self._put(seeds.JOINT_TWIST, first, _turned(turn, twist), source=base, base=base, top=first)
         else:
             what = seeds.SUBSPACE if change.what == "subspace" else seeds.SUBSPACE_RATE
             self._columns(joint, what, change.data)
-
-    def _placement(self, joint: Joint) -> AnyArray:
-        """Return T_parent_joint (4, 4) between body frames."""
-        first = self._rows_of(joint)[0]
-        row, parent = self.model.rows[first], _parent(self.model, first)
-        back = np.eye(3) if parent == 0 else _turn(self.model, parent).T
-        turn = rotation_from_z(joint.type.steps[0].axis).T if joint.type.steps else np.eye(3)
-        T = np.eye(4)
-        T[:3, :3] = back @ row[layout.PLACEMENT : layout.PLACEMENT + 9].reshape(3, 3) @ turn
-        T[:3, 3] = back @ row[layout.ORIGIN : layout.ORIGIN + 3]
-        return T
 
 
 def _order(entry: AnyArray) -> tuple[float, bool]:

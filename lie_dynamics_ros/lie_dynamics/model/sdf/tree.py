@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -381,12 +381,8 @@ def _type(joint: SdfJoint, axes: list[AnyArray]) -> JointType:
     if joint.kind == "screw":
         return joint_types.helical(axes[0], joint.pitch)
     if len(axes) == 1:
-        makers = {
-            "revolute": joint_types.revolute,
-            "continuous": joint_types.continuous,
-            "prismatic": joint_types.prismatic,
-        }
-        return makers[joint.kind](axes[0])
+        make: Callable[..., JointType] = getattr(joint_types, joint.kind)
+        return make(axes[0])
     if joint.parallel:
         return joint_types.composite(*(joint_types.revolute(axis) for axis in axes))
     return joint_types.universal(*axes)

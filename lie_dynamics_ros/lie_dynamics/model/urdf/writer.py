@@ -11,8 +11,8 @@ import numpy as np
 from ...arrays import Array
 from ...errors import DescriptionError
 from ...lie import se3, so3
-from .. import layout
 from ..model_data import ModelData
+from ..pack import get_placement
 from ..structure import Joint
 
 Element = ElementTree.Element
@@ -52,22 +52,6 @@ def write_urdf(model: ModelData, without_armature: bool = False) -> str:
         _connect(root, weld, "fixed", parent, name, frame.placement)
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
-
-
-def _placement(model: ModelData, joint: Joint) -> Array:
-    """Return T_parent_joint (4, 4) from the table, whose frames are turned (see `layout`)."""
-
-    def turn(row: int) -> Array:
-        return model.rows[row, layout.BODY_ROTATION : layout.BODY_ROTATION + 9].reshape(3, 3).T
-
-    rotation, position = np.eye(3), np.zeros(3)
-    for row in model.rows[joint.v_slice.start + 1 : joint.v_slice.stop + 1]:
-        position = position + rotation @ row[layout.ORIGIN : layout.ORIGIN + 3]
-        rotation = rotation @ row[layout.PLACEMENT : layout.PLACEMENT + 9].reshape(3, 3)
-    parent = model.frames[joint.parent_body].body if joint.parent_body in model.frames else -1
-    carried = np.eye(3) if parent < 0 else turn(model.body_rows[parent])
-    own = turn(model.body_rows[joint.index])
-    return se3.from_parts(carried @ rotation @ own.T, carried @ position)
 
 
 def _numbers(*values: float) -> str:
@@ -122,7 +106,7 @@ def _write_joint(root: Element, model: ModelData, joint: Joint, base: str, witho
         kind = "continuous"  # most readers lock a revolute joint without limits at zero
     parent = base if joint.parent_body not in model.frames else joint.parent_body
     child = joint.body + _TURNED if joint.kind == "helical" else joint.body
-    element = _connect(root, joint.name, kind, parent, child, _placement(model, joint))
+    element = _connect(root, joint.name, kind, parent, child, get_placement(model.table, joint))
     if kind != "floating":
         axis = joint.type.steps[-1].axis
         ElementTree.SubElement(element, "axis", xyz=_numbers(*axis))
