@@ -18,12 +18,10 @@ from .momentum_prediction import MomentumPrediction
 from .passivity import SlidingReference, armature, sliding_reference, slotine_li_regressor
 from .tracking_error import gains
 
-SMOOTH = 0.03
-"""Desired speed from which on dry friction is compensated by three quarters [rad/s, m/s]."""
-LARGEST_FRICTION = 0.1
-"""Largest friction that is compensated, over `effort_scale`."""
+SMOOTH = 0.03  # desired speed from which on dry friction is compensated by three quarters [rad/s, m/s]
+LARGEST_FRICTION = 0.1  # largest friction that is compensated, over `effort_scale`
+#: Friction that is compensated by half, over `effort_scale`: what is found where there is none lies below.
 LEAST_FRICTION = 5e-4
-"""Friction that is compensated by half, over `effort_scale`: what is found where there is none lies below."""
 
 
 class InertiaEstimates:

@@ -11,37 +11,25 @@ import numpy as np
 from ..arrays import Array
 from .kernels.signals import within
 
+#: Changes of an acceleration between two states that count, by their squares over the noise [rad/s^2, m/s^2].
 LITTLE = 0.1
-"""Changes of an acceleration between two states that count, by their squares over the noise [rad/s^2, m/s^2]."""
+#: Weight of the prior delay, the middle of the possible range, before noise is known: 12 times the variance of the
+#: acceleration error [rad^2/s^4, m^2/s^4], as delays are spread over a period.
 DOUBT = 25.0
-"""Weight of the prior delay, the middle of the possible range, before noise is known: 12 times the variance of the
-acceleration error [rad^2/s^4, m^2/s^4], as delays are spread over a period."""
-PRIOR = 0.25
-"""Weight of the noise that is assumed before any is known [states]."""
-MEMORY = 30.0
-"""Most states over which noise is averaged."""
-FADING = 0.9
-"""Factor by which earlier jumps lose weight with each further one."""
-BEYOND = 0.5
-"""Largest delay of a jump beyond the period in which it lies; a longer one was a blow [periods]."""
+PRIOR = 0.25  # weight of the noise that is assumed before any is known [states]
+MEMORY = 30.0  # most states over which noise is averaged
+FADING = 0.9  # factor by which earlier jumps lose weight with each further one
+BEYOND = 0.5  # largest delay of a jump beyond the period in which it lies; a longer one was a blow [periods]
 
 
 @dataclass(slots=True)
 class DelayEvidence:
-    """Evidence on the delay from jumps of the commanded acceleration.
+    """Evidence on the delay from jumps of the commanded acceleration."""
 
-    Attributes
-    ----------
-    seen, sure : float
-        The sums of z.y and z.x [rad^2/s^4, m^2/s^4].
-    doubt, count : float
-        12 times the variance of the acceleration error, and from how many states [rad^2/s^4, m^2/s^4].
-    """
-
-    seen: float = 0.0
-    sure: float = 0.0
-    doubt: float = DOUBT
-    count: float = PRIOR
+    seen: float = 0.0  # sum of z.y [rad^2/s^4, m^2/s^4]
+    sure: float = 0.0  # sum of z.x [rad^2/s^4, m^2/s^4]
+    doubt: float = DOUBT  # 12 times the variance of the acceleration error [rad^2/s^4, m^2/s^4]
+    count: float = PRIOR  # from how many states
 
 
 class EffortDelay:
@@ -110,8 +98,7 @@ class EffortDelay:
         return min(max((known.seen + known.doubt * middle) / (known.sure + known.doubt), least), most)
 
 
-LONGEST = 32
-"""Efforts that are kept."""
+LONGEST = 32  # efforts that are kept
 
 
 class EffortHistory:

@@ -16,8 +16,7 @@ from ..engine.compile import raise_if_rejected
 from ..lie import inertial_parameters
 from .kernels.inertia_set import FARTHEST, learn
 
-STEEPEST = 0.25
-"""Largest slope of R over Z, that of 1 / (1 + exp(-z)) at 0."""
+STEEPEST = 0.25  # largest slope of R over Z, that of 1 / (1 + exp(-z)) at 0
 
 
 class InertiaSet:

@@ -16,8 +16,7 @@ from .kernels.laws import DONE
 from .kernels.nearest import LIMITS, WORK_ROWS, motion_bounds, nearest_within
 from .kernels.signals import APPROACH, comes_to_rest_within
 
-BACK = 0.02
-"""Distance beyond a limit from which on a joint is led back at full speed [rad, m]."""
+BACK = 0.02  # distance beyond a limit from which on a joint is led back at full speed [rad, m]
 
 
 class MotionBounds:

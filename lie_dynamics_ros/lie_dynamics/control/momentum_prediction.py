@@ -19,28 +19,22 @@ from .kernels.prediction import update
 from .passivity import armature
 from .robots import mass_matrix
 
+#: Rate of learning with many equations [1/s], for all entries of R: slower, pushes are forgotten too late.
 PREDICTION_RATE = 87.5
-"""Rate of learning with many equations [1/s], for all entries of R: slower, pushes are forgotten too late."""
+#: Largest part of what is missed that is learned in a step: up to 0.55 the divergence falls for exact equations.
 LARGEST_STEP = 0.5
-"""Largest part of what is missed that is learned in a step: up to 0.55 the divergence falls for exact equations."""
-LONGEST = 1.0
-"""Longest step of Z (Frobenius norm) for which it does."""
-SMALLEST = 1e-4
-"""Part of the scale of efforts below which equations count little: epsilon is its square."""
+LONGEST = 1.0  # longest step of Z (Frobenius norm) for which it does
+SMALLEST = 1e-4  # part of the scale of efforts below which equations count little: epsilon is its square
+#: Part of the scale of efforts by which a prediction may miss before older equations are forgotten sooner.
 SURPRISE = 3e-3
-"""Part of the scale of efforts by which a prediction may miss before older equations are forgotten sooner."""
-REST = 0.1
-"""Speed of a joint at which its equation counts half [rad/s, m/s]."""
-TIE = 0.02
-"""Weight of the equations of joints at rest while another joint moves, over that of joints that move."""
+REST = 0.1  # speed of a joint at which its equation counts half [rad/s, m/s]
+TIE = 0.02  # weight of the equations of joints at rest while another joint moves, over that of joints that move
+#: Weight in epsilon of the square that the best fit leaves: what is shown no better than that is hardly learned.
 DOUBT = 1.0
-"""Weight in epsilon of the square that the best fit leaves: what is shown no better than that is hardly learned."""
+#: Efforts that would accelerate a joint more are not compared with its scale, but with that [rad/s^2, m/s^2].
 LARGEST_ACCELERATION = 1e4
-"""Efforts that would accelerate a joint more are not compared with its scale, but with that [rad/s^2, m/s^2]."""
-LIGHT_POSES = 16
-"""Random ones in which the least inertia of each joint is looked for."""
-FILTER = 10.0
-"""Time of the memory over that of the filter."""
+LIGHT_POSES = 16  # random ones in which the least inertia of each joint is looked for
+FILTER = 10.0  # time of the memory over that of the filter
 
 
 class MomentumPrediction:

@@ -11,35 +11,21 @@ import numpy.typing as npt
 from ..arrays import Array
 from .kernels import plausibility as k
 
-UNLIMITED = 20.0
-"""Taken for the largest speed of joints without a limit [rad/s, m/s]."""
-FIRST = 20
-"""States that are accepted whatever they hold, to learn how well those of this driver follow from each other."""
-IN_A_ROW = 3
-"""States in a row that are refused at most."""
-GAP = 0.1
-"""After so long without a state the robot may be anywhere [s]."""
+UNLIMITED = 20.0  # taken for the largest speed of joints without a limit [rad/s, m/s]
+FIRST = 20  # states that are accepted whatever they hold, to learn how well those of this driver follow from each other
+IN_A_ROW = 3  # states in a row that are refused at most
+GAP = 0.1  # after so long without a state the robot may be anywhere [s]
 
 
 @dataclass(slots=True)
 class CheckState:
-    """State of a `StateCheck` besides its table.
+    """State of a `StateCheck` besides its table."""
 
-    Attributes
-    ----------
-    last, other : int or None
-        Times of the last state, and of the one that was refused last [ns].
-    count, refused : int
-        How many were accepted, and how many were refused since.
-    relocated : bool
-        See `StateCheck`.
-    """
-
-    last: int | None = None
-    other: int | None = None
-    count: int = 0
-    refused: int = 0
-    relocated: bool = False
+    last: int | None = None  # time of the last state [ns]
+    other: int | None = None  # time of the one that was refused last [ns]
+    count: int = 0  # how many were accepted
+    refused: int = 0  # how many were refused since
+    relocated: bool = False  # see `StateCheck`
 
 
 class StateCheck:

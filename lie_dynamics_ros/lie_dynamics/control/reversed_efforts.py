@@ -12,29 +12,20 @@ from ..arrays import Array
 from ..errors import LieDynamicsError
 from .robots import Robot, inverse_dynamics
 
-KEPT = 12
-"""Answers that are looked at."""
-FEWEST = 6
-"""Motions below which no result is given."""
-LATEST = 2
-"""Longest delay of efforts [periods]; halves of them, too."""
-FAST = 0.5
-"""Least speed of a joint that is tested, over its limit."""
+KEPT = 12  # answers that are looked at
+FEWEST = 6  # motions below which no result is given
+LATEST = 2  # longest delay of efforts [periods]; halves of them, too
+FAST = 0.5  # least speed of a joint that is tested, over its limit
+#: Motion of a reversed joint over that by its efforts: less with the inertia of its drive, which few models have.
 SHARES = (-2.0, -0.4)
-"""Motion of a reversed joint over that by its efforts: less with the inertia of its drive, which few models have."""
-UNLIKE = 0.05
-"""Largest part of the motion's variance that those efforts leave unexplained."""
-APART = 0.5
-"""Largest other part of the motion, by friction or a payload, over that by those efforts."""
-LEAST = 0.02
-"""Least standard deviation of efforts that count, over their limit, or [N m, N] where there is none."""
-TRIED = 6
-"""Motions of a joint on trial that are looked at."""
+UNLIKE = 0.05  # largest part of the motion's variance that those efforts leave unexplained
+APART = 0.5  # largest other part of the motion, by friction or a payload, over that by those efforts
+LEAST = 0.02  # least standard deviation of efforts that count, over their limit, or [N m, N] where there is none
+TRIED = 6  # motions of a joint on trial that are looked at
+#: Change of motion of a reversed joint when it is let go, over its efforts' share; other joints: the other sign.
 FREED = (0.6, 1.6)
-"""Change of motion of a reversed joint when it is let go, over its efforts' share; other joints: the other sign."""
 
-STEADY = 0.25
-"""Largest change of the remaining motion meanwhile, over that share."""
+STEADY = 0.25  # largest change of the remaining motion meanwhile, over that share
 
 
 class _Trial(NamedTuple):

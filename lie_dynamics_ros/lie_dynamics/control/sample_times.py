@@ -8,24 +8,15 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from statistics import median
 
-KEPT = 15
-"""Samples of which medians are taken."""
-REMEMBERED = 60
-"""Periods among which long ones are looked for."""
-SINGLE = 3
-"""Number of long ones among these that changes nothing."""
-BORNE = 2.0
-"""Longest tolerated period, over the period that gains suit."""
-CALM = 240
-"""Samples without long periods after which they are forgotten."""
-FEWEST = 5
-"""Fewest samples of a result."""
-EVERY = 4
-"""Samples between two looks."""
-LARGEST_DELAY = 8.0
-"""Longest delay that is distinguished [periods]."""
-FINENESS = 0.25
-"""Steps in which delays are distinguished [periods]."""
+KEPT = 15  # samples of which medians are taken
+REMEMBERED = 60  # periods among which long ones are looked for
+SINGLE = 3  # number of long ones among these that changes nothing
+BORNE = 2.0  # longest tolerated period, over the period that gains suit
+CALM = 240  # samples without long periods after which they are forgotten
+FEWEST = 5  # fewest samples of a result
+EVERY = 4  # samples between two looks
+LARGEST_DELAY = 8.0  # longest delay that is distinguished [periods]
+FINENESS = 0.25  # steps in which delays are distinguished [periods]
 
 
 @dataclass(slots=True)

@@ -17,10 +17,9 @@ from ..errors import InputError
 from .kernels.laws import DONE, parallel_damping
 from .kernels.sampled_axis import ROOM, axis_is_stable
 
+#: By what factor the gains of a loop may be wrong, up or down, before it is unstable: room for errors of the model.
 MARGIN = 2.0
-"""By what factor the gains of a loop may be wrong, up or down, before it is unstable: room for errors of the model."""
-LONGEST = 1e6
-"""Longest period considered [s]."""
+LONGEST = 1e6  # longest period considered [s]
 _HALVINGS = 24
 
 

@@ -12,8 +12,8 @@ from ..arrays import Array
 from ..errors import InputError
 from .kernels import velocity_filter as k
 
+#: Step of a position that has not changed yet; what changes by more moves [rad, m].
 COARSEST = 1.001 * 2.0 * np.pi / 2**12
-"""Step of a position that has not changed yet; what changes by more moves [rad, m]."""
 
 
 class Sampling(NamedTuple):

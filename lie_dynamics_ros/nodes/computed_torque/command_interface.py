@@ -13,19 +13,12 @@ from .trajectories.judging import Prepared
 from .trajectories.trajectory_piece import Desired
 from .trajectories.trajectory_player import TrajectoryPlayer
 
-CONTACT = "contact"
-"""Why the robot reacts."""
-PACES = (1.0, 1.5, 2.25, 3.4, 5.0)
-"""Factors by which the way back may take longer than the way there."""
+CONTACT = "contact"  # why the robot reacts
+PACES = (1.0, 1.5, 2.25, 3.4, 5.0)  # factors by which the way back may take longer than the way there
 
 
 class ContactReaction:
-    """Reacts as `contact_reaction` says where something begins to touch the robot.
-
-    Parameters
-    ----------
-    loop : ControlLoop
-    """
+    """Reacts as `contact_reaction` says where something begins to touch the robot."""
 
     def __init__(self, loop: ControlLoop) -> None:
         self._loop = loop
@@ -73,32 +66,16 @@ class ContactReaction:
 
 
 class CommandInterface:
-    """Takes in what the robot is to follow.
-
-    Parameters
-    ----------
-    loop : ControlLoop
-
-    Attributes
-    ----------
-    contact : ContactReaction
-    """
+    """Takes in what the robot is to follow."""
 
     def __init__(self, loop: ControlLoop) -> None:
         self._loop, self._parts, self.contact = loop, loop.parts, ContactReaction(loop)
 
     def hold(self) -> str:
-        """Drop all trajectories and come to rest; after a stop, control the robot again where it is.
+        """Drop all trajectories and come to rest; after a stop, control the robot again where it is; say what was done.
 
-        Returns
-        -------
-        str
-            What was done.
-
-        Raises
-        ------
-        MessageError
-            There was no state yet, a stop is still under way, or a closed robot cannot be followed.
+        Raises MessageError where there was no state yet, a stop is still under way, or a closed robot cannot be
+        followed.
         """
         p, s, motors = self._parts, self._parts.state, self._parts.robot.motors
         if s.player is None or s.last is None:

@@ -22,25 +22,15 @@ from .tool_options import TOOL_MODES
 from .trajectories.trajectory_piece import Desired, Halt
 from .trajectories.trajectory_player import TrajectoryPlayer
 
+#: By which law motions of these come to rest before a mode begins that follows no path; others by the first.
 BRIDGES = {"passivity_based": "passivity_based", "adaptive": "passivity_based"}
-"""By which law motions of these come to rest before a mode begins that follows no path; others by the first."""
-LOST = "the loops are lost"
-"""Why a closed robot stops that cannot be followed."""
+LOST = "the loops are lost"  # why a closed robot stops that cannot be followed
 
 
 class ControlLoop:
     """Answers the states of a robot by the parts of its controller: time, what is followed, phase, law, limits.
 
-    Parameters
-    ----------
-    parts : ControllerParts
-    before : ControlLoop, optional
-        The loop under the options before, where that goes on.
-
-    Attributes
-    ----------
-    review : AnswerReview
-        What is learned from answers.
+    It goes on where the loop ``before``, that under other options, is; `review` learns from answers.
     """
 
     def __init__(self, parts: ControllerParts, before: ControlLoop | None = None) -> None:

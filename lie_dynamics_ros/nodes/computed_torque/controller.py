@@ -46,18 +46,15 @@ class ControllerParameters(ComputedTorqueOptions, MechanismParameters, ModelSour
     velocity_filter_time: float = with_default(VelocityParameters, "velocity_filter_time", LOOP_FILTER_TIME)
 
 
-SETTINGS = {setting.name: setting for setting in ControllerParameters.settings()}
-"""The same by name."""
+SETTINGS = {setting.name: setting for setting in ControllerParameters.settings()}  # the same by name
+#: Values of parameters without a meaning here that loading a robot needs.
 UNUSED_BY_CONTROLLER = {"frame_prefix": "", "robot_description": ""}
-"""Values of parameters without a meaning here that loading a robot needs."""
+#: Parameters that select what of a description becomes the model.
 DESCRIPTION_ONLY = tuple(
     name for kind in (ModelSourceParameters, MechanismParameters) for name in kind.defaults() if name != "joint_prefix"
 )
-"""Parameters that select what of a description becomes the model."""
-BEGIN = 10**9
-"""Stamp of the first state [ns]: 0 would mean that it has none."""
-CLOCK_RANGE = 1e9
-"""Longest time from the first state on [s]."""
+BEGIN = 10**9  # stamp of the first state [ns]: 0 would mean that it has none
+CLOCK_RANGE = 1e9  # longest time from the first state on [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +85,12 @@ class ControlOutput:
 
 @dataclass(slots=True)
 class CallState:
-    """State that a `Controller` keeps between calls.
+    """State that a `Controller` keeps between calls."""
 
-    Attributes
-    ----------
-    origin : float
-        Time of the first state [s].
-    last : int
-        Stamp of the last state [ns]; 0 before the first.
-    output : tuple or None
-        The last answer: its effort, and the other attributes of its `ControlOutput`.
-    implausible : int
-        Number of states that were refused since the start.
-    """
-
-    origin: float = 0.0
-    last: int = 0
-    output: tuple[Array, tuple[str, str, str, Array, Array]] | None = None
-    implausible: int = 0
+    origin: float = 0.0  # time of the first state [s]
+    last: int = 0  # stamp of the last state [ns]; 0 before the first
+    output: tuple[Array, tuple[str, str, str, Array, Array]] | None = None  # effort and the rest
+    implausible: int = 0  # number of states that were refused since the start
 
     def stamp(self, time: float) -> int:
         """Return the time stamp [ns] of a state at a time [s] that must go on."""

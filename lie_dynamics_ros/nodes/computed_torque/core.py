@@ -38,28 +38,12 @@ def _view(path: str) -> Any:
 class ComputedTorqueCore(RobotCore):
     """A controller of one robot whose joints have one coordinate each.
 
-    Parameters
-    ----------
-    model : Model
-        As described; what the options include is added.
-    options : ComputedTorqueOptions
-        Of `computed_torque_options`.
-    friction : JointFriction, optional
-        Of the drives; compensated at desired velocities.
-    mechanism : TrackedMechanism, optional
-        What closes the loops of the robot: its motors are controlled then, and `model` is what they move.
+    The model is as described: what the options include is added. Friction of the drives is compensated at desired
+    velocities. With a mechanism, the motors of a closed robot are controlled, and `model` is what they move. Raises
+    ParameterError where the robot cannot have these options.
 
-    Raises
-    ------
-    ParameterError
-        The robot cannot have these options.
-
-    Attributes
-    ----------
-    control : ControlLoop
-        Answers states; its `parts` hold all that there is, their `state` what one answer leaves to the next.
-    commands : CommandInterface
-        Takes in what the robot is to follow.
+    `control` answers states; its `parts` hold all that there is, their `state` what one answer leaves to the next.
+    `commands` takes in what the robot is to follow.
     """
 
     options: ComputedTorqueOptions

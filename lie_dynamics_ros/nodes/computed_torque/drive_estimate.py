@@ -13,113 +13,65 @@ from ...lie_dynamics.arrays import Array, Mask
 from ...lie_dynamics.control.kernels import drives as k
 from ...lie_dynamics.control.robots import Robot, inverse_dynamics, mass_matrix
 
-RATE = 80.0
-"""Rate of the filter of all terms, by which accelerations are found in velocities [1/s]."""
-ROUGHEST = 2.5
-"""Largest product of its square and the steps of positions that velocities are found in [rad/s^2, m/s^2]."""
+RATE = 80.0  # rate of the filter of all terms, by which accelerations are found in velocities [1/s]
+ROUGHEST = 2.5  # largest product of its square and the steps of positions that velocities are found in [rad/s^2, m/s^2]
+#: Effort that the model is off by for reasons that no term has, at first and at least, over the limit.
 NOISE, LEAST_NOISE = 5e-3, 2e-4
-"""Effort that the model is off by for reasons that no term has, at first and at least, over the limit."""
-CALMING = 3.0
-"""Rate at which it is forgotten that it was more [1/s]."""
+CALMING = 3.0  # rate at which it is forgotten that it was more [1/s]
+#: Error from which on a joint that does not come nearer is pushed, and its model taken to be wrong [rad, m].
 BEHIND = 2e-3
-"""Error from which on a joint that does not come nearer is pushed, and its model taken to be wrong [rad, m]."""
-APPROACH = 2.0
-"""Rate at which errors of a joint fade that does follow, at least [1/s]."""
-PUSH = 1.0
-"""Largest rate at which that push grows, over the effort limit [1/s]."""
+APPROACH = 2.0  # rate at which errors of a joint fade that does follow, at least [1/s]
+PUSH = 1.0  # largest rate at which that push grows, over the effort limit [1/s]
+#: And at first, over the inertia that is known [rad/s^3]: a tenth of a radian per second after a hundredth.
 GENTLE = 1000.0
-"""And at first, over the inertia that is known [rad/s^3]: a tenth of a radian per second after a hundredth."""
-GROWTH = 200.0
-"""Rate at which it grows while nothing moves [1/s]."""
+GROWTH = 200.0  # rate at which it grows while nothing moves [1/s]
+#: Periods for which a change of its velocity is taken to go on: a push that will turn the joint round grows no more.
+#: Until a push acts and shows, two to three periods pass, in which that of a light joint would double twice.
 FORESEEN = 3.0
-"""Periods for which a change of its velocity is taken to go on: a push that will turn the joint round grows no more.
-
-Until a push acts and shows, two to three periods pass, in which that of a light joint would double twice.
-"""
+#: How fast it grows besides at first, over the inertia that is known and the velocity away [1/s^2]. What a load throws
+#: off is not to wait until a push has grown from nothing.
 RUSH = 1.1e4
-"""How fast it grows besides at first, over the inertia that is known and the velocity away [1/s^2].
-
-What a load throws off is not to wait until a push has grown from nothing.
-"""
-LARGEST_PUSH = 0.1
-"""The largest, over the effort limit."""
-FADING = 40.0
-"""Rate at which it fades once the joint follows [1/s]."""
-SWIFT, RELEASE = 10.0, 400.0
-"""The same where its error fades faster than the first, lest a light joint is thrown [1/s]."""
+LARGEST_PUSH = 0.1  # the largest, over the effort limit
+FADING = 40.0  # rate at which it fades once the joint follows [1/s]
+SWIFT, RELEASE = 10.0, 400.0  # the same where its error fades faster than the first, lest a light joint is thrown [1/s]
+#: Factor by which pushes of a joint that is to be at rest grow slower after each of them; the least and the largest of
+#: the product, which counts from 1 on: the first pushes are free. What is pushed to and fro would swing for ever.
 EASED, LEAST_EASE, MOST_EASE = 0.5, 0.01, 3.0
-"""Factor by which pushes of a joint that is to be at rest grow slower after each of them; the least and the largest of
-the product, which counts from 1 on: the first pushes are free. What is pushed to and fro would swing for ever."""
+#: The same factor of a joint that is to move: a light one whose pushes show late would be thrown ever further.
 EASED_MOVING = 0.6
-"""The same factor of a joint that is to move: a light one whose pushes show late would be thrown ever further."""
-REGROWS, REGROWS_AT_REST = 3.0, 0.1
-"""Rates at which that rises again while joints are to move, and at rest [1/s]."""
+REGROWS, REGROWS_AT_REST = 3.0, 0.1  # rates at which that rises again while joints are to move, and at rest [1/s]
+#: Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit; and of the part by
+#: which bodies are heavier than modelled.
 PRIOR = np.array([0.01, 0.015, 0.02, 0.1, 0.3])
-"""Usual size of reflected inertia, dry friction, viscous friction and offset, over the effort limit; and of the part by
-which bodies are heavier than modelled."""
-DRIFT = np.array([0.0002, 0.002, 0.002, 0.03, 0.05])
-"""Their usual change in a second; that of the offset is the most."""
-HIGHEST_DRIVE = np.array([0.03, 0.1, 0.1, 0.5, 1.0])
-"""Their largest values."""
-LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5, -0.5])
-"""Their least values, where no friction is known."""
-STEADIEST = 0.01
-"""Least part of its usual change that the offset is taken to have."""
+DRIFT = np.array([0.0002, 0.002, 0.002, 0.03, 0.05])  # their usual change in a second; that of the offset is the most
+HIGHEST_DRIVE = np.array([0.03, 0.1, 0.1, 0.5, 1.0])  # their largest values
+LOWEST_DRIVE = np.array([0.0, 0.0, 0.0, -0.5, -0.5])  # their least values, where no friction is known
+STEADIEST = 0.01  # least part of its usual change that the offset is taken to have
+#: Parts of them that are not compensated: with the exact model less than this is found.
 IGNORED = np.array([0.0, 1e-3, 1e-3, 2e-3, 1.0])
-"""Parts of them that are not compensated: with the exact model less than this is found."""
-SURE = 1.0
-"""Standard deviations of the reflected inertia which are not accepted."""
+SURE = 1.0  # standard deviations of the reflected inertia which are not accepted
+#: Reflected inertia, over the effort limit and over that of the bodies, which has to be found before any is used.
 NOTABLE, BODY_SHARE = 3e-4, 0.2
-"""Reflected inertia, over the effort limit and over that of the bodies, which has to be found before any is used."""
-ENGAGING = 10.0
-"""Rate at which what was found is taken into use then [1/s]."""
-SMOOTH = 0.03
-"""Speed at which dry friction is nearly whole [rad/s, m/s]."""
+ENGAGING = 10.0  # rate at which what was found is taken into use then [1/s]
+SMOOTH = 0.03  # speed at which dry friction is nearly whole [rad/s, m/s]
 
 
 @dataclass
 class DriveState:
-    """State of the estimate; rows of joints, columns inertia, dry, viscous, offset, over the effort limits, and bodies.
-
-    Attributes
-    ----------
-    value : ndarray, shape (n, 5)
-    covariance : ndarray, shape (n, 5, 5)
-    filtered : ndarray, shape (2, 5, n)
-        Velocity, effort beyond the model without acceleration, direction, velocity, and what of the effort the
-        acceleration may explain that was not known at the begin; filtered once; and twice, the first as acceleration.
-    spread : ndarray, shape (n,)
-        Square of the effort that the model misses by, over the limits.
-    wander : ndarray, shape (n,)
-        By what part of `DRIFT` the offset changes, as misses show.
-    sure : ndarray, shape (n,)
-        Inertias that are accepted, over the effort limits.
-    push : ndarray, shape (4, n)
-        What sets joints going that do not follow, over the effort limits; the side they are pushed to, 0 for none; the
-        factor of the rate at which it grows; and the last errors of velocities [rad/s, m/s].
-    found : ndarray of bool, shape (n,)
-        Joints whose model was found to be wrong.
-    amiss : ndarray of bool, shape (n,)
-        Those of them whose model surely misses more than `IGNORED`.
-    used : ndarray, shape (n,)
-        What part of the estimate is used: 0 while the model explains the efforts, else it rises to 1; in all joints
-        once one of them is amiss.
-    begun : bool
-        Whether the filters hold anything.
-    """
+    """State: rows of joints, columns inertia, dry, viscous, offset, over the effort limits, and bodies."""
 
     size: int
-    value: Array = field(init=False)
-    covariance: Array = field(init=False)
-    filtered: Array = field(init=False)
-    spread: Array = field(init=False)
-    wander: Array = field(init=False)
-    sure: Array = field(init=False)
-    push: Array = field(init=False)
-    found: Mask = field(init=False)
-    amiss: Mask = field(init=False)
-    used: Array = field(init=False)
-    begun: bool = False
+    value: Array = field(init=False)  # (n, 5)
+    covariance: Array = field(init=False)  # (n, 5, 5)
+    filtered: Array = field(init=False)  # (2, 5, n), as `learn` says
+    spread: Array = field(init=False)  # square of the effort that the model misses by, over the limits (n,)
+    wander: Array = field(init=False)  # by what part of `DRIFT` the offset changes, as misses show (n,)
+    sure: Array = field(init=False)  # inertias that are accepted, over the effort limits (n,)
+    push: Array = field(init=False)  # (4, n), as `loosen` says
+    found: Mask = field(init=False)  # joints whose model was found to be wrong (n,)
+    amiss: Mask = field(init=False)  # those whose model surely misses more than `IGNORED` (n,)
+    used: Array = field(init=False)  # part of the estimate in use (n,): rises to 1 in all joints once one is amiss
+    begun: bool = False  # whether the filters hold anything
 
     def __post_init__(self) -> None:
         self.value = np.zeros((self.size, 5))
@@ -140,22 +92,10 @@ class DriveEstimate:
 
     y is the effort beyond the model's at the measured motion, z, s, v and b are acceleration, sign of the velocity,
     velocity and what the acceleration takes of bodies, all through the same filter. Its noise is what it misses by.
+    Where friction is `told`, it is found here beside that: it may be less. `scale` (n,) are effort limits [N m, N].
 
-    Parameters
-    ----------
-    scale : ndarray, shape (n,)
-        Effort limits [N m, N].
-    told : bool
-        Whether friction is known already, and found here beside that: it may be less.
-
-    Attributes
-    ----------
-    rotors : ndarray, shape (n,)
-        Inertias of rotors that are in use [kg m^2, kg].
-    felt : ndarray, shape (n,)
-        What feedback counts on of them: those that surely outweigh the bodies [kg m^2, kg].
-    idle : bool
-        Whether no joint's model was found to be wrong: then nothing of the estimate is in use.
+    `rotors` (n,) are inertias in use [kg m^2, kg], `felt` what feedback counts on of them: those that surely outweigh
+    the bodies. Nothing of the estimate is in use while it is `idle`, as no joint's model was found to be wrong.
     """
 
     def __init__(self, scale: Array, told: bool = False) -> None:

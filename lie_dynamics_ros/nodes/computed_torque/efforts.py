@@ -13,10 +13,8 @@ from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import LimitedEffort, limit_effort
 from ...lie_dynamics.control.kernels.signals import within
 
-OVERPOWERED = 0.95
-"""Part of its limit from which on what comes first leaves a joint nothing to be scaled."""
-LEAST_BRAKING = 0.1
-"""Part of the wanted braking below which it is scaled about gravity compensation."""
+OVERPOWERED = 0.95  # part of its limit from which on what comes first leaves a joint nothing to be scaled
+LEAST_BRAKING = 0.1  # part of the wanted braking below which it is scaled about gravity compensation
 
 
 class ExertedEffort(NamedTuple):
@@ -42,23 +40,13 @@ class _Passing(NamedTuple):
 
 @dataclass(slots=True)
 class BlendState:
-    """State of an `EffortBlend`.
+    """State of an `EffortBlend`."""
 
-    Attributes
-    ----------
-    last : ndarray, shape (n,), or None
-        Efforts exerted last [N m, N].
-    pending : float or None
-        Time within which the next efforts pass over from them [s]; None where nothing has changed.
-    over, lag, lack : _Passing or None
-        What is left of former efforts, of former gravity, and of what that makes of efforts.
-    """
-
-    last: Array | None = None
-    pending: float | None = None
-    over: _Passing | None = None
-    lag: _Passing | None = None
-    lack: _Passing | None = None
+    last: Array | None = None  # efforts exerted last (n,) [N m, N]
+    pending: float | None = None  # in which the next efforts pass over from them [s]; None: nothing changed
+    over: _Passing | None = None  # what is left of former efforts
+    lag: _Passing | None = None  # what is left of former gravity
+    lack: _Passing | None = None  # what that makes of efforts
 
 
 class EffortBlend:
@@ -114,29 +102,12 @@ class EffortBlend:
 class EffortLimiter:
     """The last stage of a controller: blends efforts, and holds them within limits.
 
-    Parameters
-    ----------
-    limit : ndarray, shape (n,)
-        Effort limits [N m, N]; the largest float for none.
-    saturate : bool
-        Whether the limits count.
-    policy : str
-        Of `POLICIES`.
-    rates : ndarray, shape (n,), optional
-        Largest changes [N m/s, N/s], zero for no limit.
-
-    Attributes
-    ----------
-    blend : EffortBlend
-    saturated : ndarray of bool, shape (n,)
-        Joints whose efforts were limited; the user clears it.
-    free : bool
-        Whether the last efforts were exerted as they were wanted.
+    Effort limits (n,) are the largest float for none [N m, N], rates of change 0 for none [N m/s, N/s]. `saturated`
+    (n,) are joints whose efforts were limited, until somebody clears it; `free`: whether the last efforts were as
+    wanted.
     """
 
-    def __init__(
-        self, limit: Array, saturate: bool = True, policy: str = "scale", rates: Array | None = None
-    ) -> None:
+    def __init__(self, limit: Array, saturate: bool = True, policy: str = "scale", rates: Array | None = None) -> None:
         self._limit, self._zero, self.blend = limit, np.zeros(len(limit)), EffortBlend(len(limit))
         self.saturated: NDArray[np.bool_] = np.zeros(len(limit), dtype=bool)
         self._saturate, self._policy, self.free = saturate, policy, True

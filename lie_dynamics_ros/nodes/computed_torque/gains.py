@@ -23,85 +23,53 @@ from ...lie_dynamics.control import (
 from ...lie_dynamics.control.robots import Robot, mass_matrix
 from .tool_options import ToolGains, ToolOptions, make_tool_gains
 
-USUAL_PERIOD = 0.004
-"""Taken for the period until it is measured, where none is declared [s]."""
+USUAL_PERIOD = 0.004  # taken for the period until it is measured, where none is declared [s]
+#: Default filter time of velocities from positions [s]: at 1 kHz loops carry a third of the damping with it.
 LOOP_FILTER_TIME = 0.003
-"""Default filter time of velocities from positions [s]: at 1 kHz loops carry a third of the damping with it."""
-STOP_RATE = 15.0
-"""Rate at which velocities die away in the plan of a stop [1/s]."""
+STOP_RATE = 15.0  # rate at which velocities die away in the plan of a stop [1/s]
+#: Reflected inertia of a rotor that is assumed where the model gives none, over the effort limit [kg m^2 / (N m)].
+#: Above the resonance of a gear it is all that feedback moves.
 ROTOR = 1e-3
-"""Reflected inertia of a rotor that is assumed where the model gives none, over the effort limit [kg m^2 / (N m)].
-
-Above the resonance of a gear it is all that feedback moves.
-"""
+#: Rotors for which the quick damping of a stop is chosen where the model gives none, over the effort limit.
 LEAST_ROTOR = 2e-3
-"""Rotors for which the quick damping of a stop is chosen where the model gives none, over the effort limit."""
-DRIVE_LAG = 0.003
-"""Lag of drives for which the damping of stops leaves room [s]."""
-STOP_SHARE = 0.28
-"""Damping of a stop, over that which stops a lone inertia within the delay of efforts."""
+DRIVE_LAG = 0.003  # lag of drives for which the damping of stops leaves room [s]
+STOP_SHARE = 0.28  # damping of a stop, over that which stops a lone inertia within the delay of efforts
+#: Damping of slow motions in a stop, over the inertia [1/s]; two low-passes in a row keep it from fast ones.
 STOP_SLOW = 13.0
-"""Damping of slow motions in a stop, over the inertia [1/s]; two low-passes in a row keep it from fast ones."""
+#: The same besides, over the effort limit, for what is not known; and where rotors are given [s/rad].
 STOP_LOOSE, STOP_LOOSE_GIVEN = 0.1, 0.02
-"""The same besides, over the effort limit, for what is not known; and where rotors are given [s/rad]."""
-STOP_FILTER = 50.0
-"""Rate of both low-passes [1/s]."""
-STOP_SPRING, SPRING_PART = 6.0, 0.9
-"""Largest stiffness of a stop over its damping [1/s]; and over all damping."""
+STOP_FILTER = 50.0  # rate of both low-passes [1/s]
+STOP_SPRING, SPRING_PART = 6.0, 0.9  # largest stiffness of a stop over its damping [1/s]; and over all damping
+#: Stiffness besides, over the effort limit, as gravity of a load takes some [1/rad]; over all damping squared.
 STOP_HOLD, HOLD_PART = 0.3, 0.07
-"""Stiffness besides, over the effort limit, as gravity of a load takes some [1/rad]; over all damping squared."""
-GUIDE_BRAKE = 40.0
-"""Largest rate at which joints that are guided by hand are slowed down before their limits [1/s]."""
-STOP_HASTE = 4.0
-"""Factor by which velocities of a stop die away faster near a limit."""
-SLOWING = 100.0
-"""Largest rate at which joints are slowed down to a speed [1/s]."""
-SPARE = 1.25
-"""Room for damping that is not in proportion to the mass matrix, as a factor of that which is."""
+GUIDE_BRAKE = 40.0  # largest rate at which joints that are guided by hand are slowed down before their limits [1/s]
+STOP_HASTE = 4.0  # factor by which velocities of a stop die away faster near a limit
+SLOWING = 100.0  # largest rate at which joints are slowed down to a speed [1/s]
+SPARE = 1.25  # room for damping that is not in proportion to the mass matrix, as a factor of that which is
+#: Damping of mode computed_torque besides the mass matrix, over the effort limit [s/rad]: 4.5 limits a radian.
 FLOOR = 0.3
-"""Damping of mode computed_torque besides the mass matrix, over the effort limit [s/rad]: 4.5 limits a radian."""
+#: Where feedback of mode computed_torque is lowered: rate of two low-passes [1/s], and factors of its gains. Damping
+#: behind these takes the place of that which rotors on elastic gears feel; it still follows.
 LATE_FILTER, LATE_DAMPING, LEAST_STIFFNESS = 35.0, 0.65, 0.6
-"""Where feedback of mode computed_torque is lowered: rate of two low-passes [1/s], and factors of its gains.
-
-Damping behind these takes the place of that which rotors on elastic gears feel; it still follows.
-"""
+#: What the damping besides is slower than then, and the stiffness that goes with it, over it [1/s].
 LATE_FLOOR, LATE_SPRING = 10.0, 5.0
-"""What the damping besides is slower than then, and the stiffness that goes with it, over it [1/s]."""
+#: Used share of the damping that the loop can carry, except in stops: learning and soft limits take some, too.
 CAP_SHARE = 0.9
-"""Used share of the damping that the loop can carry, except in stops: learning and soft limits take some, too."""
 
 
 @dataclass(frozen=True)
 class StopGains:
-    """Gains of stops: a damper D, and S = slow M + loose behind two low-passes, both limited by M.
+    """Gains of stops: a damper D, and S = slow M + loose behind two low-passes, both limited by M."""
 
-    Attributes
-    ----------
-    fastest : float
-        Largest rate that a plan may have [1/s].
-    time : float
-        By which efforts act later than states [s].
-    direct, loose : ndarray, shape (n,)
-        D before it is limited, and what S has besides M [N m s/rad, N s/m].
-    cap, slow_cap : float
-        Rates that D and that part are slower than [1/s].
-    slow : float
-        [1/s].
-    hold : ndarray, shape (n,)
-        Stiffness besides that which goes with D and S [N m/rad, N/m].
-    spring_filter : float
-        Rate of the low-pass of the spring, which there is once something oscillated [1/s].
-    """
-
-    fastest: float
-    time: float
-    direct: Array
-    cap: float
-    slow: float
-    loose: Array
-    slow_cap: float
-    hold: Array
-    spring_filter: float = 1e9
+    fastest: float  # largest rate that a plan may have [1/s]
+    time: float  # by which efforts act later than states [s]
+    direct: Array  # D (n,) before it is limited [N m s/rad, N s/m]
+    cap: float  # rate that D is slower than [1/s]
+    slow: float  # [1/s]
+    loose: Array  # what S has besides M (n,) [N m s/rad, N s/m]
+    slow_cap: float  # rate that this part is slower than [1/s]
+    hold: Array  # stiffness (n,) besides that which goes with D and S [N m/rad, N/m]
+    spring_filter: float = 1e9  # rate of the low-pass of the spring, which there is once something oscillated [1/s]
 
     def lowered(self, quick: Array, slow: float) -> StopGains:
         """Return gains with dampers times factors (n,), and what acts behind low-passes times another."""
@@ -151,67 +119,33 @@ class StopGains:
 
 @dataclass(frozen=True)
 class Gains:
-    """Gains in force, all of shape (n,) where not numbers.
+    """Gains in force, all of shape (n,) where not numbers."""
 
-    Attributes
-    ----------
-    period, delay : float
-        Of the loop they suit [s, periods].
-    usual : float
-        The usual period, below the former where long ones are among the periods [s].
-    pole : float or None
-        Of the filter that velocities come from; None where they are measured.
-    kp, kd, ki : ndarray
-        Of mode computed_torque.
-    factor : float
-        By which the bandwidth of mode computed_torque is below what was requested; 1 where it is not.
-    haste : ndarray, or None
-        What grows by errors grows slower by this factor where feedback is lowered; None where it is not.
-    quick, late : float or ndarray
-        Parts of a velocity that damping of mode computed_torque acts on, as it is and behind two low-passes of
-        `LATE_FILTER`; 1 and 0 where feedback is not lowered.
-    floor, floor_rotors, floor_cap : ndarray
-        Of the same mode: damping besides, at most and as rotors (n,) carry it, slower than the last [1/s].
-    spring : ndarray
-        Stiffness that goes with it, over it [1/s].
-    converge, slide, extra, cap : ndarray, float, ndarray, float
-        Of modes passivity_based and adaptive: Lambda; Kd = slide M + extra, the latter slower than cap.
-    slide_factor : float
-        As `factor`, for these modes.
-    extra_rates : ndarray
-        Damping besides `slide`, over the inertia that each joint feels [1/s].
-    guide_cap : float
-        What the damping of mode gravity_compensation is slower than [1/s].
-    stop : StopGains
-    tool : ToolGains
-        Of modes operational_space and impedance, in which joints also brake at the rates `slide` and `slow`.
-    """
-
-    period: float
-    delay: float
-    pole: float | None
-    usual: float
-    kp: Array
+    period: float  # of the loop they suit [s]
+    delay: float  # of the loop they suit [periods]
+    pole: float | None  # of the filter that velocities come from; None where they are measured
+    usual: float  # the usual period, below the former where long ones are among the periods [s]
+    kp: Array  # of mode computed_torque, as the next five
     kd: Array
     ki: Array
-    factor: float
-    floor: Array
-    floor_rotors: Array
-    floor_cap: Array | float
-    spring: Array
-    converge: Array
-    slide: float
+    factor: float  # bandwidth over what was requested
+    floor: Array  # damping besides, at most
+    floor_rotors: Array  # inertia of rotors, which carry it
+    floor_cap: Array | float  # it is slower than that [1/s]
+    spring: Array  # stiffness that goes with it, over it [1/s]
+    converge: Array  # Lambda of modes passivity_based and adaptive
+    slide: float  # their Kd is slide M + extra
     extra: Array
-    extra_rates: Array
-    cap: float
-    slide_factor: float
-    guide: Array
-    guide_cap: float
+    extra_rates: Array  # damping besides, over the inertia that each joint feels [1/s]
+    cap: float  # `extra` is slower than that
+    slide_factor: float  # as `factor`, for these modes
+    guide: Array  # damping of mode gravity_compensation
+    guide_cap: float  # it is slower than that [1/s]
     stop: StopGains
-    tool: ToolGains
-    haste: Array | None = None
-    quick: Array | float = 1.0
-    late: Array | float = 0.0
+    tool: ToolGains  # of modes of the tool, in which joints also brake at the rates `slide` and `slow`
+    haste: Array | None = None  # what grows by errors grows slower by it where feedback is lowered
+    quick: Array | float = 1.0  # part of a velocity that damping of mode computed_torque acts on
+    late: Array | float = 0.0  # the same behind two low-passes of `LATE_FILTER`, where feedback is lowered
 
     @property
     def slow(self) -> float:
@@ -274,22 +208,11 @@ def make_gains(
     loop: SampledFeedback,
     usual: float = 0.0,
 ) -> Gains:
-    """Return the gains for a loop.
+    """Return the gains for a loop whose `usual` period may be shorter [s]; all arrays (n,).
 
-    Parameters
-    ----------
-    wanted : dict of ndarray, shape (n,)
-        The numbers that the parameters of the node give.
-    tool : ToolOptions
-    told : ndarray, shape (n,)
-        Rotors that the model gives, 0 where it does not [kg m^2, kg].
-    limit : ndarray, shape (n,)
-        What is much for a joint, such as its effort limit [N m, N].
-    floor : ndarray, shape (n,)
-        Damping of mode computed_torque besides the mass matrix [N m s/rad, N s/m].
-    loop : SampledFeedback
-    usual : float
-        The usual period [s]; 0 for that of `loop`.
+    `wanted` are the numbers that parameters of the node give, `told` rotors that the model gives, 0 where it does not
+    [kg m^2, kg], `limit` what is much for a joint, such as its effort limit [N m, N], `floor` damping of mode
+    computed_torque besides the mass matrix [N m s/rad, N s/m].
     """
     kp, kd, ki = wanted["kp"], wanted["kd"], wanted["ki"]
     factor = min(_factor(*g, *loop) for g in set(zip(kp.tolist(), kd.tolist(), ki.tolist(), strict=True)))
@@ -367,23 +290,15 @@ def _largest_floor(kp: float, kd: float, rate: float, period: float, delay: floa
 
 @dataclass(frozen=True)
 class LoopReport:
-    """Figures of the sampled loop at a pose; each is computed when it is requested.
-
-    Attributes
-    ----------
-    allowed : float
-        What `rate` may be at this period and delay [1/s].
-    lagging : tuple of ndarray, or None
-        Damping behind a low-pass besides, see `sampled_loop`.
-    """
+    """Figures of the sampled loop at a pose; each is computed when it is requested."""
 
     gains: Gains
     Kp: Array
     Kd: Array
     Ki: Array
     M: Array
-    allowed: float
-    lagging: tuple[Array, Array] | None = None
+    allowed: float  # what `rate` may be at this period and delay [1/s]
+    lagging: tuple[Array, Array] | None = None  # damping behind a low-pass besides, see `sampled_loop`
 
     @cached_property
     def radius(self) -> float:

@@ -27,122 +27,61 @@ from .trajectories.trajectory_piece import Desired
 
 @dataclass(eq=False, slots=True)
 class ControllerAnswer:
-    """The answer to one state; arrays (n,) in model order.
+    """The answer to one state; arrays (n,) in model order."""
 
-    Attributes
-    ----------
-    stamp : int
-        Of the state [ns].
-    mode, phase, reason : str
-        Mode, phase of `core.commands`, and why it is in that phase.
-    position, velocity : ndarray
-        The state [rad or m, and per s].
-    desired : Desired
-        The motion desired at the stamp, in a stop that of the stop; `effort` is the trajectory's feed-forward.
-    ahead : Desired
-        The motion desired when the effort acts; in a stop that at the stamp. The law is that of this motion and of the
-        state which is as far from it as the actual one is from `desired`.
-    error, error_rate : ndarray
-        Desired minus actual, at the stamp.
-    law : LawEffort
-        Efforts of the control law, and their parts.
-    wrench : ndarray
-        Effort by which known external wrenches, and the motion of the base, push the joints [N m, N].
-    wanted : ndarray
-        law.effort + ahead.effort - wrench: what would be exerted without limits and blending.
-    blend : ndarray
-        What was added so that a change of mode, gains or model does not step.
-    total : ndarray
-        What is exerted, gravity included: wanted + blend within the limits.
-    effort : ndarray
-        What is published: the total, without gravity where the driver adds it.
-    scale : float
-        What part of the efforts beyond their base was exerted; 1 unless limits were met.
-    """
-
-    stamp: int
+    stamp: int  # of the state [ns]
     mode: str
-    phase: str
-    reason: str
-    position: Array
-    velocity: Array
-    desired: Desired
-    ahead: Desired
-    error: Array
-    error_rate: Array
-    law: LawEffort
-    wrench: Array
-    wanted: Array
-    blend: Array
-    total: Array
-    effort: Array
-    scale: float
+    phase: str  # of `core.commands`
+    reason: str  # why it is in that phase
+    position: Array  # of the state [rad, m]
+    velocity: Array  # of the state [rad/s, m/s]
+    desired: Desired  # at the stamp, in a stop that of the stop; `effort` is the trajectory's feed-forward
+    ahead: Desired  # the motion desired when the effort acts, of which the law is; in a stop that at the stamp
+    error: Array  # desired minus actual, at the stamp [rad, m]
+    error_rate: Array  # likewise [rad/s, m/s]
+    law: LawEffort  # efforts of the control law, and their parts
+    wrench: Array  # by which known external wrenches and the base push the joints [N m, N]
+    wanted: Array  # law.effort + ahead.effort - wrench: without limits and blending
+    blend: Array  # what was added so that a change of mode, gains or model does not step
+    total: Array  # what is exerted, gravity included: wanted + blend within the limits
+    effort: Array  # what is published: the total, without gravity where the driver adds it
+    scale: float  # what part of the efforts beyond their base was exerted; 1 unless limits were met
 
 
+#: Modes that find what the model does not know of the drives.
 LEARNING_MODES = ("computed_torque", "passivity_based", "adaptive")
-"""Modes that find what the model does not know of the drives."""
+#: For how many states what mode adaptive carries is taken as it was, as a model of it takes a while to make.
 CARRYING_USES = 8
-"""For how many states what mode adaptive carries is taken as it was, as a model of it takes a while to make."""
+#: Inertia of a joint that a stop counts on at most where a payload is told, over that without it. It may not be there,
+#: and a light wrist would be shaken. What is felt besides is added.
 SURELY_TOLD = 3.0
-"""Inertia of a joint that a stop counts on at most where a payload is told, over that without it.
+FREE_SPEED = 0.8  # part of its velocity limit beyond which a joint that is guided by hand is slowed down
 
-It may not be there, and a light wrist would be shaken. What is felt besides is added.
-"""
-FREE_SPEED = 0.8
-"""Part of its velocity limit beyond which a joint that is guided by hand is slowed down."""
-
+#: Steps of positions by which errors may be larger than `BEHIND` before the model is taken to be wrong, and by what
+#: factor in mode adaptive, which learns loads by itself: of pushes beside that joints swing at rest.
 FAR_STEPS, FAR_CARRYING = 2.0, 3.0
-"""Steps of positions by which errors may be larger than `BEHIND` before the model is taken to be wrong, and by what
-factor in mode adaptive, which learns loads by itself: of pushes beside that joints swing at rest."""
+#: For how long joints may be off, as efforts came late, after another delay was found, and by what [s; rad, m].
 UNSETTLED, UNSETTLED_OFF = 0.3, 5e-3
-"""For how long joints may be off, as efforts came late, after another delay was found, and by what [s; rad, m]."""
-RUN_AHEAD = 2e-3
-"""Lead of a joint over its motion that shows that the known friction is too large [rad, m]."""
-DOUBT, TRUST = 50.0, 0.5
-"""Rates at which less of it is compensated then, and at which all of it again [1/s]."""
+RUN_AHEAD = 2e-3  # lead of a joint over its motion that shows that the known friction is too large [rad, m]
+DOUBT, TRUST = 50.0, 0.5  # rates at which less of it is compensated then, and at which all of it again [1/s]
 
 
 class LawEffort(NamedTuple):
-    """Output of a law, each of shape (n,), in model order.
+    """Output of a law, each of shape (n,), in model order."""
 
-    Attributes
-    ----------
-    effort : ndarray
-        Gravity and friction included, feed-forward and external wrenches not [N m, N].
-    velocity, acceleration : ndarray
-        The reference motion whose dynamics are part of it [rad/s, m/s and rad/s^2, m/s^2].
-    damping : ndarray
-        The part of `effort` that is not the dynamics of the reference motion, friction included [N m, N].
-    friction : ndarray or None
-        The part of it that compensates known friction of the drives.
-    """
-
-    effort: Array
-    velocity: Array
-    acceleration: Array
-    damping: Array
-    friction: Array | None = None
+    effort: Array  # gravity and friction included, feed-forward and external wrenches not [N m, N]
+    velocity: Array  # of the reference motion whose dynamics are part of it [rad/s, m/s]
+    acceleration: Array  # likewise [rad/s^2, m/s^2]
+    damping: Array  # the part of `effort` that is not the dynamics of the reference motion, friction included
+    friction: Array | None = None  # the part of it that compensates known friction of the drives
 
 
 class Laws:
     """All laws for one robot under the same options.
 
-    Parameters
-    ----------
-    model : Model or MotorDynamics
-        With all that the options include; one coordinate a joint.
-    learner : AdaptiveController or None
-        Of mode adaptive, where that is offered.
-    pid : ComputedTorquePID
-        Of mode computed_torque.
-    soft : SoftLimits
-    friction : JointFriction or None
-        Compensated at desired velocities, under the efforts of the desired motion: a function of time alone, which no
-        gain has a part in.
-    fastest : ndarray, shape (n,), optional
-        Velocity limits [rad/s, m/s]; infinite for none.
-    bare : Model, optional
-        The model without a payload that is told.
+    The model has all that the options include, `bare` is it without a payload that is told. Friction is compensated at
+    desired velocities, under the efforts of the desired motion: a function of time alone, which no gain has a part in.
+    Velocity limits `fastest` (n,) are infinite for none [rad/s, m/s].
     """
 
     def __init__(

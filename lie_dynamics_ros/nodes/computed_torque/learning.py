@@ -13,17 +13,12 @@ from ...lie_dynamics.control import AdaptiveController, is_robust, slotine_li_re
 from .gains import Gains
 from .options import ComputedTorqueOptions
 
-POSES = 48
-"""Random states at which learning is held against damping."""
-LEARNING_SHARE = 0.7
-"""Rate of learning over that of damping: both together then have a damping ratio of 0.6."""
-LEARNING_ACCELERATION = 5.0
-"""Acceleration of the reference motion in these states [rad/s^2, m/s^2]."""
-SPEED = 0.5
-"""Its velocity, over the velocity limit [1], or [rad/s, m/s] where there is none."""
+POSES = 48  # random states at which learning is held against damping
+LEARNING_SHARE = 0.7  # rate of learning over that of damping: both together then have a damping ratio of 0.6
+LEARNING_ACCELERATION = 5.0  # acceleration of the reference motion in these states [rad/s^2, m/s^2]
+SPEED = 0.5  # its velocity, over the velocity limit [1], or [rad/s, m/s] where there is none
 
-UNLIMITED = 100.0
-"""Large effort, taken where no joint has an effort limit [N m, N]."""
+UNLIMITED = 100.0  # large effort, taken where no joint has an effort limit [N m, N]
 
 
 def effort_scale(model: Model) -> Array:
@@ -78,18 +73,8 @@ def learning_rate(gains: Gains) -> float:
 def least_weight(learner: AdaptiveController, gains: Gains, speed: Array) -> float:
     """Return the least weight gamma [J] with which learning is not faster than `learning_rate`, at random states.
 
-    Parameters
-    ----------
-    learner : AdaptiveController
-        What its set bounds: the gain of learning is taken as large as it can become.
-    gains : Gains
-    speed : ndarray, shape (n,)
-        Velocity limits [rad/s, m/s].
-
-    Returns
-    -------
-    float
-        Infinite where nothing can be learned.
+    The gain of learning is taken as large as the learner's set lets it become. Infinite where nothing can be learned.
+    Velocity limits (n,) are 1 where there is none [rad/s, m/s].
     """
     rate = learning_rate(gains)
     if rate <= 0.0:

@@ -11,28 +11,15 @@ from ...lie_dynamics.control.sample_times import FINENESS
 from .gains import USUAL_PERIOD, Gains, SampledFeedback, filter_pole, make_gains
 from .options import ComputedTorqueOptions
 
+#: Longest time between states that counts, where no `state_timeout` ends it [s]: what rises and fades has done so.
 LONGEST_ELAPSED = 1.0
-"""Longest time between states that counts, where no `state_timeout` ends it [s]: what rises and fades has done so."""
 
 
 class LoopTiming:
-    """Measures periods and delays of a loop, and finds the gains that it can carry.
+    """Measures periods and delays of a loop, and finds the `gains` that it can carry.
 
-    Parameters
-    ----------
-    speed : ndarray, shape (n,)
-        Velocity limits, 1 for none [rad/s, m/s].
-
-    Attributes
-    ----------
-    times : SampleTimes
-    effort_delay : EffortDelay
-    lead : int
-        From a state until its effort acts in the mean, as far as is known [ns].
-    filter_time : float
-        Time constant of the filter that velocities come from; 0 where they are measured [s].
-    gains : Gains
-        That suit the loop, before an oscillation lowers them.
+    `lead` is from a state until its effort acts in the mean, as far as is known [ns], `filter_time` that of the filter
+    that velocities come from, 0 where they are measured [s].
     """
 
     gains: Gains

@@ -13,25 +13,14 @@ from ...lie_dynamics import JointFriction, Model, MotorDynamics
 from ...lie_dynamics.arrays import all_finite
 from ...lie_dynamics.tracking import TrackingStatus
 
+#: Proven steps from one state to the next, some 5 us each: deltas take ten for a milliradian, others one.
 MOST_STEPS = 200
-"""Proven steps from one state to the next, some 5 us each: deltas take ten for a milliradian, others one."""
 
 
 class MotorStates:
-    """Makes states of the motors of those of the measured joints.
+    """Makes states of the motors of those of the measured joints; `robot` stands where the mechanism was followed to.
 
-    Parameters
-    ----------
-    model : Model
-    mechanism : TrackedMechanism
-
-    Attributes
-    ----------
-    robot : MotorDynamics
-        Stands where the mechanism was followed to.
-    follower : MechanismFollower
-    lost : str
-        Why the mechanism could not be followed in the last state; empty where it could.
+    `lost` is why it could not be followed in the last state; empty where it could.
     """
 
     def __init__(self, model: Model, mechanism: TrackedMechanism) -> None:
@@ -56,12 +45,8 @@ class MotorStates:
     def at(self, state: RobotState) -> RobotState:
         """Return the state of the motors, and let the robot stand there.
 
-        Where the mechanism cannot be followed it stands where that could be last.
-
-        Raises
-        ------
-        MessageError
-            No state could be followed since the start; or rates that are not finite.
+        Where the mechanism cannot be followed it stands where that could be last. Raises MessageError where no state
+        could be followed since the start, or rates are not finite.
         """
         follower, robot, begun = self.follower, self.robot, self.follower.begun
         tracked = follower.follow(state)

@@ -14,8 +14,7 @@ from .tool_options import TOOL_MODES, ToolOptions
 from .trajectories.judging import JUDGEMENTS
 
 CONTROL_MODES = ("computed_torque", "gravity_compensation", "passivity_based", "adaptive", *TOOL_MODES)
-MOTOR_MODES = CONTROL_MODES[:2]
-"""Those of robots with loops."""
+MOTOR_MODES = CONTROL_MODES[:2]  # those of robots with loops
 POLICIES = ("scale", "clip")
 REACTIONS = ("none", "stop", "gravity_compensation", "retract")
 
@@ -199,8 +198,8 @@ class ComputedTorqueOptions(ToolOptions, EffortParameters, RobotOptions, StateAg
 
 
 CONTROL_SETTINGS = ComputedTorqueOptions.settings()
+#: Parameters with one number for all joints, or one for each.
 NUMBERS = tuple(setting.name for setting in CONTROL_SETTINGS if setting.by_joint and setting.name != "rotors")
-"""Parameters with one number for all joints, or one for each."""
 
 
 def _check_gains(numbers: Mapping[str, tuple[float, ...]], rate: float, delay: float) -> None:

@@ -18,87 +18,51 @@ from ...lie_dynamics.control.kernels.oscillation import (
 )
 from ...lie_dynamics.control.kernels.oscillation import TURNS as TURNS_ROW
 
-SWING = 0.04
-"""Smallest swing of an effort that counts, from turn to turn, over the effort limit."""
+SWING = 0.04  # smallest swing of an effort that counts, from turn to turn, over the effort limit
+#: The same in a stop, where nothing is to move; swings below the second hardly lower gains.
 STOP_SWING, SMALL = 5e-4, 0.005
-"""The same in a stop, where nothing is to move; swings below the second hardly lower gains."""
-ALONG = 0.5
-"""Part of the turns that make an oscillation, with which a joint swings along where another has them all."""
-MEMORY = 0.5
-"""Time in which turns are forgotten [s]."""
-TURNS = 10.0
-"""Turns within the memory from which on a joint oscillates; a motion, a push and a stop have fewer."""
-SHOWN, VIOLENT = 4.0, 0.25
-"""Further turns that it takes to lower gains again, with swings below the second."""
-LEAST_FACTOR = 0.1
-"""Factor below which gains are not lowered, in stops by swings below `SMALL`."""
+ALONG = 0.5  # part of the turns that make an oscillation, with which a joint swings along where another has them all
+MEMORY = 0.5  # time in which turns are forgotten [s]
+TURNS = 10.0  # turns within the memory from which on a joint oscillates; a motion, a push and a stop have fewer
+SHOWN, VIOLENT = 4.0, 0.25  # further turns that it takes to lower gains again, with swings below the second
+LEAST_FACTOR = 0.1  # factor below which gains are not lowered, in stops by swings below `SMALL`
+#: Factor below which a stop has let go; and after what time without oscillation it takes hold again [s].
 LIMPEST, LIMP = 0.005, 0.1
-"""Factor below which a stop has let go; and after what time without oscillation it takes hold again [s]."""
+#: Rate of an oscillation times the delay of efforts from which on the damper of a stop feeds it, by its phase.
 PHASE = 1.6
-"""Rate of an oscillation times the delay of efforts from which on the damper of a stop feeds it, by its phase."""
-FEW_TURNS = 6.0
-"""As `TURNS`, for a slower one, which what acts behind low-passes feeds."""
-CLEAR = 2.0
-"""And for swings that exceed those by noise by this factor."""
+FEW_TURNS = 6.0  # as `TURNS`, for a slower one, which what acts behind low-passes feeds
+CLEAR = 2.0  # and for swings that exceed those by noise by this factor
+#: Factor by which that is lowered then, and below which it is not by small swings, and by others.
 LOWER, LEAST_SLOW, LIMPEST_SLOW = 0.6, 0.5, 0.05
-"""Factor by which that is lowered then, and below which it is not by small swings, and by others."""
+#: Swing up to which it does not rise again, after and within `LIMP`, to more than `REGAINED` of what it was.
 LARGE = 0.02
-"""Swing up to which it does not rise again, after and within `LIMP`, to more than `REGAINED` of what it was."""
-LATER = 0.002
-"""Delay besides that damping has to bear which is raised: drives may be slower than assumed [s]."""
+LATER = 0.002  # delay besides that damping has to bear which is raised: drives may be slower than assumed [s]
+#: Factor by which the damper of that joint is raised, and up to which; no farther than `REGAINED` of what shook it.
 RAISE, MOST_QUICK = 1.4, 4.0
-"""Factor by which the damper of that joint is raised, and up to which; no farther than `REGAINED` of what shook it."""
+#: Factor of damping in mode computed_torque at first, where drives may differ, and time in which it doubles [s]. What
+#: is unstable shows before it is violent.
 FIRST_FACTOR, FIRST_RISE = 0.25, 0.15
-"""Factor of damping in mode computed_torque at first, where drives may differ, and time in which it doubles [s].
-
-What is unstable shows before it is violent.
-"""
-CALM = 2.0
-"""Time without oscillation after which gains rise again [s]."""
-RISE = 1.0
-"""Time in which they double then [s]."""
-REGAINED = 0.7
-"""Part of the factor at which an oscillation began that gains rise to at most."""
+CALM = 2.0  # time without oscillation after which gains rise again [s]
+RISE = 1.0  # time in which they double then [s]
+REGAINED = 0.7  # part of the factor at which an oscillation began that gains rise to at most
 
 
 @dataclass
 class OscillationState:
-    """State of the watch.
+    """State of the watch; factors of joints (n,)."""
 
-    Attributes
-    ----------
-    size : int
-        Number of joints n.
-    swing : float
-        Smallest swing that counts.
-    factor : float
-        The least by which anything is multiplied.
-    quick, most : ndarray, shape (n,)
-        Factors of the rates of feedback of joints, in a stop of their dampers, and what they may rise to.
-    first, careful : ndarray, bool
-        The same of damping in mode computed_torque at first, besides, and whether any is still below 1.
-    fed : ndarray of bool, shape (n,)
-        In a stop: joints whose dampers were just found to feed an oscillation.
-    slow, slow_most : float
-        In a stop: factor of what acts behind low-passes, and what that may rise to.
-    calm : float
-        Time since the last oscillation [s].
-    table : ndarray, shape (7, n)
-        As `count_turns` says.
-    """
-
-    size: int
-    swing: float = SWING
-    factor: float = 1.0
-    calm: float = CALM
-    careful: bool = False
-    slow: float = 1.0
-    slow_most: float = 1.0
-    quick: Array = field(init=False)
-    most: Array = field(init=False)
-    first: Array = field(init=False)
-    fed: Mask = field(init=False)
-    table: Array = field(init=False)
+    size: int  # number of joints n
+    swing: float = SWING  # smallest swing that counts
+    factor: float = 1.0  # the least by which anything is multiplied
+    calm: float = CALM  # time since the last oscillation [s]
+    careful: bool = False  # whether any of `first` is still below 1
+    slow: float = 1.0  # in a stop: factor of what acts behind low-passes
+    slow_most: float = 1.0  # what that may rise to
+    quick: Array = field(init=False)  # of the rates of feedback, in a stop of dampers
+    most: Array = field(init=False)  # what these may rise to
+    first: Array = field(init=False)  # of damping in mode computed_torque at first, besides
+    fed: Mask = field(init=False)  # in a stop: joints whose dampers were just found to feed an oscillation
+    table: Array = field(init=False)  # (7, n), as `count_turns` says
 
     def __post_init__(self) -> None:
         self.quick, self.most, self.first = np.ones(self.size), np.ones(self.size), np.ones(self.size)
@@ -119,10 +83,7 @@ class OscillationState:
 class OscillationWatch:
     """Counts how often the efforts of feedback turn round, and lowers gains while they do so again and again.
 
-    Parameters
-    ----------
-    scale : ndarray, shape (n,)
-        What is much for a joint, such as its effort limit [N m, N].
+    `scale` (n,) is what is much for a joint, such as its effort limit [N m, N].
     """
 
     def __init__(self, scale: Array) -> None:
@@ -148,18 +109,10 @@ class OscillationWatch:
         return self.state.factor
 
     def update(self, feedback: Array, period: float, late: float = 0.0, noise: Array | None = None) -> bool:
-        """Take note of efforts of feedback (n,) [N m, N]; return whether factors have changed.
+        """Take note of efforts beyond those of the desired motion (n,) [N m, N]; return whether factors have changed.
 
-        Parameters
-        ----------
-        feedback : ndarray, shape (n,)
-            Efforts beyond those of the desired motion.
-        period : float
-            Since the last call [s].
-        late : float
-            In stops, in which gains do not rise: by which efforts act later than states [s].
-        noise : ndarray, shape (n,), optional
-            How far noise of sensors makes these efforts swing [N m, N], which lower gains need not end.
+        They come ``period`` [s] after the last. In stops, in which gains do not rise, efforts act ``late`` [s]. How far
+        noise of sensors makes them swing (n,) lower gains need not end.
         """
         s, numbers = self.state, self._numbers
         s.calm += period

@@ -64,8 +64,7 @@ def describe_tool(core: ComputedTorqueCore, report: Report) -> None:
         )
 
 
-ESTIMATE_PERIOD = 50_000_000
-"""Between estimates [ns]."""
+ESTIMATE_PERIOD = 50_000_000  # between estimates [ns]
 
 
 class InertiaOutput:
@@ -96,14 +95,12 @@ class InertiaOutput:
         self._output.publish(message)
 
 
+#: A joint is light where its links' inertia over its effort limit is less [kg m^2 / (N m)], as geared rotors have.
 LIGHT = 0.01
-"""A joint is light where its links' inertia over its effort limit is less [kg m^2 / (N m)], as geared rotors have."""
 
 
-SLOW = 0.5
-"""States that come at less than so much of the declared rate are reported."""
-SLOWEST = 50.0
-"""Where no rate is declared, states are expected to come this often at least [Hz]."""
+SLOW = 0.5  # states that come at less than so much of the declared rate are reported
+SLOWEST = 50.0  # where no rate is declared, states are expected to come this often at least [Hz]
 
 
 def too_slow(declared: float, measured: float) -> str:

@@ -37,46 +37,23 @@ from .trajectories.judging import TrajectoryValidator
 from .trajectories.trajectory_piece import Desired
 from .trajectories.trajectory_player import PastPath, PathClock, TrajectoryPlayer
 
-JUMP = 0.02
-"""By what part gravity may change from one measurement to the next before efforts are blended."""
+JUMP = 0.02  # by what part gravity may change from one measurement to the next before efforts are blended
+#: Error beyond which a stop holds the robot where it is, in place of `error_limit` where that is 0 [rad, m].
 USUAL_ERROR_LIMIT = 0.5
-"""Error beyond which a stop holds the robot where it is, in place of `error_limit` where that is 0 [rad, m]."""
+#: Beyond this speed, over the velocity limit, a blow has thrown the robot: how efforts swing then is not checked.
 THROWN = 5.0
-"""Beyond this speed, over the velocity limit, a blow has thrown the robot: how efforts swing then is not checked."""
+#: Modes that follow motions of joints; by the first one a robot comes to rest where none is in force.
 PATH_MODES = ("computed_torque", "passivity_based", "adaptive")
-"""Modes that follow motions of joints; by the first one a robot comes to rest where none is in force."""
+#: Speed away from its range with which a joint beyond it is stopped, over the velocity limit, or [rad/s, m/s].
 OUTWARDS = 0.01
-"""Speed away from its range with which a joint beyond it is stopped, over the velocity limit, or [rad/s, m/s]."""
 
 
 class RobotFacts:
-    """A robot as its controller sees it, whatever the options.
+    """A robot as its controller sees it, whatever the options; arrays (n,), a joint with one coordinate each.
 
-    Parameters
-    ----------
-    model : Model or MotorDynamics
-        As described; one coordinate a joint.
-    friction : JointFriction or None
-        Of the drives, compensated at the desired velocity.
-    motors : MotorStates or None
-        Of a closed robot, whose motors are controlled.
-    limit : ndarray, shape (n,)
-        Effort limits; the largest float for none [N m, N].
-    tool : str
-        The link whose pose is controlled where options name none, whatever the payload weighs.
-
-    Attributes
-    ----------
-    fastest, speed : ndarray, shape (n,)
-        Velocity limits, infinite for none, and the same with 1 for none [rad/s, m/s].
-    scale : ndarray, shape (n,)
-        What is much for a joint, such as its effort limit [N m, N].
-    resting, thrown : ndarray, shape (n,)
-        Speeds below which a joint rests, and beyond which a blow has thrown it [rad/s, m/s].
-    unknown : ndarray
-        Accelerations of the measured joints where nobody knows them.
-    expects : bool
-        Whether joints are measured that are desired to move.
+    `friction` of the drives is compensated at the desired velocity; `motors` are those of a closed robot, else None;
+    the effort `limit` is the largest float for none; `tool` is the link whose pose is controlled where options name
+    none.
     """
 
     def __init__(
@@ -94,17 +71,7 @@ class RobotFacts:
 
 
 class Guard:
-    """Limits that options set for a robot.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Joints, in model order.
-    soft : SoftLimits
-    fastest, speed : ndarray, shape (n,)
-        Velocity limits, infinite for none, and the same with 1 for none [rad/s, m/s].
-    options : ComputedTorqueOptions
-    """
+    """Limits of states that options set for a robot; `fastest` is infinite and `speed` 1 where there is none (n,)."""
 
     def __init__(
         self, names: tuple[str, ...], soft: SoftLimits, fastest: Array, speed: Array, options: ComputedTorqueOptions
@@ -137,51 +104,23 @@ class Guard:
 
 @dataclass(slots=True)
 class ControllerState:
-    """What a controller keeps from one answer to the next, besides the states of its parts.
+    """What a controller keeps from one answer to the next, besides the states of its parts; arrays (n,)."""
 
-    Attributes
-    ----------
-    position, velocity : ndarray, shape (n,)
-        Of the last state [rad, m, and per s].
-    stood : ndarray, shape (n,)
-        What the mode before exerted at rest [N m, N].
-    phase, why : str
-        One of `PHASES`, and the reason.
-    note : str
-        What the user should know besides, until something else is begun.
-    player : TrajectoryPlayer or None
-        The desired motion; None before the first state.
-    last, inherited : int or None
-        Time of the last state, and that of the controller before, whose motion goes on [ns].
-    answer : ControllerAnswer or None
-        The last one, until it is learned from.
-    moved : str or None
-        The mode before, until the robot is commanded to rest after a change.
-    bridge : str
-        Mode by which a motion comes to rest before another mode begins.
-    touched : bool
-        Whether something touches the robot.
-    way_back : JointPoints or None
-        By which the robot retracts.
-    pace : float
-        Rate of desired motions, besides `speed_scaling`.
-    """
-
-    position: Array
-    velocity: Array
-    stood: Array
-    phase: str = OFF
-    why: str = "not active"
-    note: str = ""
-    player: TrajectoryPlayer | None = None
-    last: int | None = None
-    inherited: int | None = None
-    answer: ControllerAnswer | None = None
-    moved: str | None = None
-    bridge: str = ""
-    touched: bool = False
-    way_back: JointPoints | None = None
-    pace: float = 1.0
+    position: Array  # of the last state [rad, m]
+    velocity: Array  # of the last state [rad/s, m/s]
+    stood: Array  # what the mode before exerted at rest [N m, N]
+    phase: str = OFF  # one of `PHASES`
+    why: str = "not active"  # the reason for it
+    note: str = ""  # what the user should know besides, until something else is begun
+    player: TrajectoryPlayer | None = None  # the desired motion; None before the first state
+    last: int | None = None  # time of the last state [ns]
+    inherited: int | None = None  # that of the controller before, whose motion goes on [ns]
+    answer: ControllerAnswer | None = None  # the last one, until it is learned from
+    moved: str | None = None  # the mode before, until the robot is commanded to rest after a change
+    bridge: str = ""  # mode by which a motion comes to rest before another mode begins
+    touched: bool = False  # whether something touches the robot
+    way_back: JointPoints | None = None  # by which the robot retracts
+    pace: float = 1.0  # rate of desired motions, besides `speed_scaling`
 
     def enter(self, phase: str, why: str) -> None:
         """Go on in a phase, for a reason, unless that is the present one."""
@@ -195,46 +134,25 @@ class ControllerState:
 
 @dataclass
 class ControllerParts:
-    """All parts of a controller; those with a state of their own go on where options change.
-
-    Attributes
-    ----------
-    robot : RobotFacts
-    options : ComputedTorqueOptions
-    dynamics : Model or MotorDynamics
-        The model with all that the options include.
-    numbers : dict
-        Parameters that have a number for each joint (n,).
-    laws, tool : Laws, ToolControl
-        The law, and the control of the tool's pose, whether in use or not.
-    efforts, guard, far_stop : EffortLimiter, Guard, ndarray
-        The limits of efforts and of states, and errors (n,) beyond which a stop holds the robot where it is.
-    judge : TrajectoryValidator
-    timing : LoopTiming
-        What the loop knows of time.
-    stop, watch, drives : Stop, OscillationWatch, DriveEstimate
-    goals, clock, past : Goals, PathClock, PastPath
-        What is followed, and the path that led there.
-    state : ControllerState
-    """
+    """All parts of a controller; those with a state of their own go on where options change."""
 
     robot: RobotFacts
     options: ComputedTorqueOptions
-    dynamics: Robot
-    numbers: dict[str, Array]
+    dynamics: Robot  # the model with all that the options include
+    numbers: dict[str, Array]  # parameters that have a number for each joint (n,)
     laws: Laws
-    tool: ToolControl
+    tool: ToolControl  # control of the tool's pose, whether in use or not
     guard: Guard
     judge: TrajectoryValidator
-    far_stop: Array
+    far_stop: Array  # errors (n,) beyond which a stop holds the robot where it is
     efforts: EffortLimiter
-    timing: LoopTiming
+    timing: LoopTiming  # what the loop knows of time
     stop: Stop
     watch: OscillationWatch
     drives: DriveEstimate
     goals: Goals
     clock: PathClock
-    past: PastPath
+    past: PastPath  # the path that led to what is followed
     state: ControllerState
     floored: NDArray[np.bool_] = field(init=False)  # joints whose gains have a floor, as their model was found wrong
     learning_cap: float = np.inf  # least damping besides the mass matrix for which learning was found slow enough
@@ -336,12 +254,8 @@ def make_parts(
 ) -> ControllerParts:
     """Return the parts under some options, which go on where those before are; these stay as they were.
 
-    Runs all that is needed once, so that nothing is compiled while states come in.
-
-    Raises
-    ------
-    ParameterError
-        The robot cannot have these options.
+    Runs all that is needed once, so that nothing is compiled while states come in. Raises ParameterError where the
+    robot cannot have these options.
     """
     if robot.motors is not None and options.mode not in MOTOR_MODES:
         raise ParameterError(f"mode {options.mode} of a robot with loops; expected {' or '.join(MOTOR_MODES)}")

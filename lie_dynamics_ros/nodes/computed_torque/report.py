@@ -29,12 +29,7 @@ def make_setpoint(core: ComputedTorqueCore, answer: ControllerAnswer) -> Setpoin
     """Return the motion desired in an answer, with the efforts that it takes: no feedback, which is the driver's part.
 
     They hold friction, the trajectory's feed-forward and known wrenches, within the effort limits; gravity unless the
-    driver adds it.
-
-    Raises
-    ------
-    MessageError
-        They are not finite.
+    driver adds it. Raises MessageError where they are not finite.
     """
     desired, options = answer.desired, core.options
     try:

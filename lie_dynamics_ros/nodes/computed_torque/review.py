@@ -16,37 +16,23 @@ from .loop_timing import LONGEST_ELAPSED
 from .oscillation_watch import LEAST_FACTOR
 from .parts import ControllerParts
 
-OTHER_DELAY = 0.1
-"""Change of the delay of efforts from which on it is another one [periods]."""
-NOISE_SWING = 2.0
-"""Swing of efforts by steps of positions, over a step times the gain from it to efforts."""
+OTHER_DELAY = 0.1  # change of the delay of efforts from which on it is another one [periods]
+NOISE_SWING = 2.0  # swing of efforts by steps of positions, over a step times the gain from it to efforts
 
 
 @dataclass
 class ReviewState:
-    """Efforts that acted, and when something was done with them.
+    """Efforts that acted, and when something was done with them."""
 
-    Attributes
-    ----------
-    efforts : EffortHistory
-        Known wrenches included, known friction not.
-    taught, watched : int or None
-        Time of the last state that mode adaptive learned from, and of the last that was looked at [ns].
-    """
-
-    efforts: EffortHistory = field(default_factory=EffortHistory)
-    taught: int | None = None
-    watched: int | None = None
+    efforts: EffortHistory = field(default_factory=EffortHistory)  # known wrenches included, known friction not
+    taught: int | None = None  # time of the last state that mode adaptive learned from [ns]
+    watched: int | None = None  # that of the last that was looked at [ns]
 
 
 class AnswerReview:
     """Learns from answers: the delay of efforts, drives, loads, what feedback bears; and watches for oscillation.
 
-    Parameters
-    ----------
-    parts : ControllerParts
-    before : AnswerReview, optional
-        That under the options before, where it goes on.
+    It goes on where the review ``before``, that under other options, is.
     """
 
     def __init__(self, parts: ControllerParts, before: AnswerReview | None = None) -> None:

@@ -15,38 +15,26 @@ from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_nois
 from ...lie_dynamics.engine.compile import raise_if_rejected
 from .oscillation_watch import FEW_TURNS, MEMORY, PHASE
 
-NOISE_MEMORY = 0.2
-"""Time over which noise is estimated [s]."""
-PEAK_TO_PEAK = 6.0
-"""Peak to peak of noise, over its standard deviation."""
+NOISE_MEMORY = 0.2  # time over which noise is estimated [s]
+PEAK_TO_PEAK = 6.0  # peak to peak of noise, over its standard deviation
+#: Peak to peak of velocities from positions, over a step of these times the factor of `velocity_noise`.
 STEP_TO_PEAK = 2.0
-"""Peak to peak of velocities from positions, over a step of these times the factor of `velocity_noise`."""
-CALM_SPEED = 3e-3
-"""Largest speed of joints at rest by noise of sensors [rad/s, m/s]."""
-LIVELY = 0.2
-"""Part of the speed of joints that noise may be: steps by which they are damped are not to turn them round."""
-CALMS = 5.0
-"""Rate at which it is forgotten how fast joints were, which bear more noise then [1/s]."""
-MEAN_RATE = 10.0
-"""Rate of the low-pass of velocities that shows whether joints get faster [1/s]."""
+CALM_SPEED = 3e-3  # largest speed of joints at rest by noise of sensors [rad/s, m/s]
+LIVELY = 0.2  # part of the speed of joints that noise may be: steps by which they are damped are not to turn them round
+CALMS = 5.0  # rate at which it is forgotten how fast joints were, which bear more noise then [1/s]
+MEAN_RATE = 10.0  # rate of the low-pass of velocities that shows whether joints get faster [1/s]
+#: Turns of a position by more than a step, within the memory of the watch, that show that the joint swings.
 SURE_TURNS = 0.5 * FEW_TURNS
-"""Turns of a position by more than a step, within the memory of the watch, that show that the joint swings."""
-SLOW_PHASE = 1.1
-"""As `PHASE`, below which a swing is slow for sure."""
+SLOW_PHASE = 1.1  # as `PHASE`, below which a swing is slow for sure
 
 
 class SensorNoise:
-    """Effect of noise on velocities and positions.
+    """Effect of noise on velocities and positions; ``steps`` take in the positions of the same states.
 
     Measured velocities: by the second differences, which motions hardly have. An oscillation has, so the squares of
     these and their products with those of one and of two states before are taken for the sum of white noise, x (6, -4,
     1), and of a sine, p (1, c, 2 c^2 - 1); without p and c that is a quadratic equation for x (Pisarenko's harmonic
     decomposition). Velocities found in positions: by the steps of positions.
-
-    Parameters
-    ----------
-    steps : PositionSteps
-        That take in the positions of the same states.
     """
 
     def __init__(self, steps: PositionSteps) -> None:
@@ -100,22 +88,10 @@ class SensorNoise:
 
 
 class CoarsePositions:
-    """What steps of positions hide and show, where velocities are found in them.
+    """What steps of positions hide and show, where velocities are found in them; `pass_edges` says what `table` holds.
 
     A joint on an elastic gear that swings by less than a step is seen to jump between two neighbours, which velocities
     found in them exaggerate the more, the less it swings; a damper that acts too late for that keeps it up for ever.
-
-    Parameters
-    ----------
-    size : int
-        Number of joints n.
-
-    Attributes
-    ----------
-    table : ndarray, shape (13, n)
-        State, as `pass_edges` says.
-    begun : bool
-        Whether positions were taken in since the last reset.
     """
 
     def __init__(self, size: int) -> None:
@@ -129,15 +105,8 @@ class CoarsePositions:
     def update(self, position: Array, step: Array, period: float, late: float) -> tuple[Array, Array]:
         """Take in positions (n,); return them without what only shakes at an edge, and these without jumps.
 
-        Springs that took jumps at once would hit gears.
-
-        Parameters
-        ----------
-        position, step : ndarray, shape (n,)
-            And the steps in which they come, 0 where that is not known [rad, m].
-        period, late : float
-            Since the last call, and by which efforts act later than states [s]: what is slower than a damper damps
-            counts as motion.
+        Springs that took jumps at once would hit gears. Steps are 0 where they are not known [rad, m]. What is slower
+        than a damper damps whose efforts act `late` [s] counts as motion.
         """
         given = np.ascontiguousarray(position, float), np.ascontiguousarray(step, float)
         if not self.begun:

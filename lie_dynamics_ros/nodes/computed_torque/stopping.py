@@ -34,147 +34,66 @@ from .gains import STOP_FILTER, STOP_RATE, STOP_SPRING, StopGains
 from .sensor_noise import PEAK_TO_PEAK, CoarsePositions, SensorNoise
 from .untold_inertia import HEAVIEST_UNTOLD, NO_ERROR, FeltInertia, UntoldInertia
 
-AT_REST = 1e-3
-"""Below this speed of its plan a stop has ended [rad/s, m/s]."""
-RESTING = 0.05
-"""And below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none."""
-REMEMBERED = 0.1
-"""Over which time the efforts of feedback before a stop count, that it goes on with [s]."""
-LARGEST_OFFSET = 0.8
-"""The largest of them, over the effort limit."""
-QUIET = 0.012
-"""Largest swing of the damper's efforts by noise of sensors, over the effort limit."""
-OFF_RATE = 40.0
-"""Rate of the low-pass of errors, behind which dynamics are compensated in a stop and plans begin [1/s]."""
-OUTDATED = 2.0
-"""Period, over the time of that low-pass, from which on states are taken unfiltered."""
-ROUGH = 0.06
-"""About the noise of velocities by steps of positions that they are to have in a stop [rad/s, m/s]."""
-LEAST_TIME = 0.1
-"""Least time of the filter that finds them, over the period."""
-HIT = 0.05
-"""Velocity, over its mean before a stop, below which a joint was stopped by a hit."""
+AT_REST = 1e-3  # below this speed of its plan a stop has ended [rad/s, m/s]
+RESTING = 0.05  # and below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none
+REMEMBERED = 0.1  # over which time the efforts of feedback before a stop count, that it goes on with [s]
+LARGEST_OFFSET = 0.8  # the largest of them, over the effort limit
+QUIET = 0.012  # largest swing of the damper's efforts by noise of sensors, over the effort limit
+OFF_RATE = 40.0  # rate of the low-pass of errors, behind which dynamics are compensated in a stop and plans begin [1/s]
+OUTDATED = 2.0  # period, over the time of that low-pass, from which on states are taken unfiltered
+ROUGH = 0.06  # about the noise of velocities by steps of positions that they are to have in a stop [rad/s, m/s]
+LEAST_TIME = 0.1  # least time of the filter that finds them, over the period
+HIT = 0.05  # velocity, over its mean before a stop, below which a joint was stopped by a hit
+#: Rate at which errors of velocities fade at least where inertia is known, over that of slow damping.
 SLOWEST_FADING = 0.3
-"""Rate at which errors of velocities fade at least where inertia is known, over that of slow damping."""
+#: Speed up to which joints creep on after the way to rest [rad/s, m/s], and rate of the low-pass that shows it [1/s].
+#: Efforts that stay drive them against friction, which bears far more feedback than the joint's inertia does.
 CREEPING, CREEP_FILTER = 0.04, 20.0
-"""Speed up to which joints creep on after the way to rest [rad/s, m/s], and rate of the low-pass that shows it [1/s].
-
-Efforts that stay drive them against friction, which bears far more feedback than the joint's inertia does.
-"""
-GIVING_WAY = 0.3
-"""Time for which a stop gives way to a contact before it holds the robot where it is then [s]."""
+GIVING_WAY = 0.3  # time for which a stop gives way to a contact before it holds the robot where it is then [s]
 
 
 @dataclass
 class StopState:
-    """State of a stop.
+    """State of a stop; arrays (n,)."""
 
-    Attributes
-    ----------
-    plan : StopPlan or None
-        The way to rest; None where the next state begins one.
-    begun : int
-        When it began [ns].
-    give_way : float
-        How long the stop is to go on without a spring [s].
-    gave_way : bool
-        Whether it did so already.
-    late : bool
-        Whether the next plan is to brake at once, as efforts have reached their limits.
-    passed, slow : ndarray, shape (n,)
-        Errors of velocities behind the first low-pass, and behind both [rad/s, m/s].
-    found : tuple of ndarray, or None
-        Position and velocity as a quicker filter than the one before finds them; None where velocities are measured
-        [rad, m and per s].
-    offset : ndarray, shape (n,)
-        What feedback exerted before the stop, and the spring since: gains that change do not change it [N m, N].
-    mass : ndarray, shape (n, n)
-        Mass matrix at the last state that has one [kg m^2, kg].
-    crept : ndarray, shape (n,)
-        Errors of velocities behind a slower low-pass [rad/s, m/s].
-    gained : ndarray, shape (n,), or None
-        Acceleration by feedback before the stop, which `offset` still has a part of; None later [rad/s^2, m/s^2].
-    errors : tuple of ndarray, or None
-        By which the plan was away from the joints, as it was, behind one low-pass and behind both; None where it is
-        to begin anew [rad, m].
-    """
-
-    passed: Array
-    slow: Array
-    offset: Array
-    mass: Array
-    crept: Array
-    gained: Array | None = None
-    errors: tuple[Array, Array] | None = None
-    found: tuple[Array, Array] | None = None
-    plan: StopPlan | None = None
-    begun: int = 0
-    late: bool = False
-    give_way: float = 0.0
-    gave_way: bool = False
+    passed: Array  # errors of velocities behind the first low-pass [rad/s, m/s]
+    slow: Array  # the same behind both
+    offset: Array  # what feedback exerted before the stop, and the spring since; stays where gains change [N m, N]
+    mass: Array  # mass matrix (n, n) at the last state that has one [kg m^2, kg]
+    crept: Array  # errors of velocities behind a slower low-pass [rad/s, m/s]
+    gained: Array | None = None  # acceleration by feedback before, still a part of `offset` [rad/s^2, m/s^2]
+    errors: tuple[Array, Array] | None = None  # plan less joints, as it was, and behind low-passes [rad, m]
+    found: tuple[Array, Array] | None = None  # of a quicker filter, where velocities are not measured
+    plan: StopPlan | None = None  # the way to rest; None where the next state begins one
+    begun: int = 0  # when it began [ns]
+    late: bool = False  # whether the next plan is to brake at once, as efforts have reached their limits
+    give_way: float = 0.0  # how long the stop is to go on without a spring [s]
+    gave_way: bool = False  # whether it did so already
 
 
 class StopMotion(NamedTuple):
-    """Output of a stop at a state.
+    """Output of a stop at a state; arrays (n,)."""
 
-    Attributes
-    ----------
-    motion : tuple of ndarray
-        Position, velocity, acceleration (n,) [rad, m, and per s, s^2].
-    rate, slow : ndarray
-        Error of the velocity, and that behind the low-passes [rad/s, m/s].
-    position, velocity : ndarray
-        At which the dynamics are compensated: those of the state without what oscillates [rad, m and per s].
-    offset : ndarray
-        To be exerted besides [N m, N].
-    heavier : ndarray
-        Inertia that joints are taken to have besides what is known [kg m^2, kg].
-    gives_way : bool
-        Whether it is damped alone.
-    let_go : ndarray of bool, shape (n,), or None
-        Joints that are to get no effort, as efforts drive them the other way.
-    reversed : list of int
-        Those that were found to do so.
-    gains : StopGains
-        As far as the noise of sensors lets them be used.
-    """
-
-    motion: tuple[Array, Array, Array]
-    rate: Array
-    slow: Array
-    position: Array
-    velocity: Array
-    offset: Array
-    heavier: Array
-    gives_way: bool
-    let_go: NDArray[np.bool_] | None
-    reversed: list[int]
-    gains: StopGains
+    motion: tuple[Array, Array, Array]  # position, velocity, acceleration [rad, m, and per s, s^2]
+    rate: Array  # error of the velocity [rad/s, m/s]
+    slow: Array  # the same behind the low-passes
+    position: Array  # at which the dynamics are compensated: without what oscillates [rad, m]
+    velocity: Array  # likewise [rad/s, m/s]
+    offset: Array  # to be exerted besides [N m, N]
+    heavier: Array  # inertia that joints are taken to have besides what is known [kg m^2, kg]
+    gives_way: bool  # whether it is damped alone
+    let_go: NDArray[np.bool_] | None  # joints to get no effort, as efforts drive them the other way
+    reversed: list[int]  # those that were found to do so
+    gains: StopGains  # as far as the noise of sensors lets them be used
 
 
 class Stop:
-    """Finds the motion of a stop, state by state.
+    """Finds the motion of a stop, state by state; arrays (n,).
 
-    Parameters
-    ----------
-    soft : SoftLimits
-    limit, fastest : ndarray, shape (n,)
-        Limits of efforts and velocities [N m, N; rad/s, m/s]; the largest float for none.
-    scale : ndarray, shape (n,)
-        What is much for a joint, such as its effort limit [N m, N].
-    speed : ndarray, shape (n,)
-        Velocity limits, 1 for none.
-    watched : bool
-        Whether joints are looked at for efforts that act the other way round.
-
-    Attributes
-    ----------
-    steps : PositionSteps
-        Steps of positions that were seen so far, where velocities are found in them.
-    late : float
-        By which efforts act later than states [s].
-    shaken : ndarray, shape (n,)
-        How far noise of sensors makes efforts swing [N m, N].
+    Limits of efforts and velocities (`limit`, `fastest`) are the largest float for none [N m, N; rad/s, m/s]; `scale`
+    is what is much for a joint, such as its effort limit, `speed` its velocity limit, 1 for none. Where it is
+    `watched`, joints are looked at for efforts that act the other way round. `late` is by which efforts act later than
+    states [s], `shaken` how far noise of sensors makes efforts swing [N m, N].
     """
 
     def __init__(

@@ -30,46 +30,26 @@ from .gains import Gains
 from .laws import LawEffort
 from .tool_options import AXES, TOOL_MODES, ToolOptions
 
-TARGETS = "targets"
-"""Name under which refused targets are counted."""
-FARTHEST = 1e6
-"""Beyond this positions and speeds of targets are taken for mistakes [m, rad/s, m/s]."""
-USED_SPEED = 0.5
-"""Part of their velocity limits that joints move at for the tool's desired motion."""
-ALLOWED_SPEED = 0.8
-"""Part of their velocity limits beyond which joints are not accelerated."""
-LEAD = 0.15
-"""Part of the error limit by which the desired pose leads the tool before it waits."""
-NEARER = 0.25
-"""Part of its distance from the tool that the way ahead must take off for it to go on, where it is far."""
-USUAL_LIMIT = 0.5
-"""Taken for the error limit there where none is given [rad, m]."""
+TARGETS = "targets"  # name under which refused targets are counted
+FARTHEST = 1e6  # beyond this positions and speeds of targets are taken for mistakes [m, rad/s, m/s]
+USED_SPEED = 0.5  # part of their velocity limits that joints move at for the tool's desired motion
+ALLOWED_SPEED = 0.8  # part of their velocity limits beyond which joints are not accelerated
+LEAD = 0.15  # part of the error limit by which the desired pose leads the tool before it waits
+NEARER = 0.25  # part of its distance from the tool that the way ahead must take off for it to go on, where it is far
+USUAL_LIMIT = 0.5  # taken for the error limit there where none is given [rad, m]
+#: Weight of the tool's motion over that of joints where limits hold joints, and lever of turns [m/rad].
 TOOL_FIRST, LEVER = 100.0, 0.3
-"""Weight of the tool's motion over that of joints where limits hold joints, and lever of turns [m/rad]."""
-LONGEST_PERIOD = 1.0
-"""Time for which the desired pose goes on at once: what is beyond was no period [s]."""
-HALF_TURN = 3.0
-"""Angle beyond which the way back is not clear any more [rad]."""
+LONGEST_PERIOD = 1.0  # time for which the desired pose goes on at once: what is beyond was no period [s]
+HALF_TURN = 3.0  # angle beyond which the way back is not clear any more [rad]
+#: Part of what is new in unexplained accelerations that a state adds: a load is known within some five of them.
 NEW_SHARE = 0.3
-"""Part of what is new in unexplained accelerations that a state adds: a load is known within some five of them."""
-LONGEST_KNOWN = 0.05
-"""Longest period of states by which they are found [s]."""
+LONGEST_KNOWN = 0.05  # longest period of states by which they are found [s]
 
 
 class UnexplainedAcceleration:
-    """Accelerations beyond those commanded, by contacts and unknown loads, smoothed: tau_ext = M times this.
+    """Accelerations beyond those commanded, by contacts and unknown loads, smoothed: tau_ext = M times `value` (n,).
 
     A spring that holds a load commands a large acceleration, though nothing moves. Limits of motion hold for the sum.
-
-    Parameters
-    ----------
-    size : int
-        Number of joints.
-
-    Attributes
-    ----------
-    value : ndarray, shape (n,)
-        [rad/s^2, m/s^2].
     """
 
     def __init__(self, size: int) -> None:
@@ -98,42 +78,19 @@ class UnexplainedAcceleration:
 
 @dataclass(slots=True)
 class TargetState:
-    """Targets of the tool as they came last.
+    """Targets of the tool as they came last."""
 
-    Attributes
-    ----------
-    pose : ndarray, shape (4, 4), or None
-        Where the tool is wanted at the last state.
-    new : tuple or None
-        Time [ns] and pose of a target that came since.
-    rates, change : ndarray, shape (6,)
-        Of the target, and how they change.
-    in_tool : bool
-        Whether these are in the axes of the tool.
-    stamp, since : int
-        Their stamp, and since when they count [ns].
-    """
-
-    pose: Array | None = None
-    new: tuple[int, Array] | None = None
-    rates: Array = field(default_factory=lambda: np.zeros(6))
-    change: Array = field(default_factory=lambda: np.zeros(6))
-    in_tool: bool = False
-    stamp: int = 0
-    since: int = 0
+    pose: Array | None = None  # where the tool is wanted at the last state (4, 4)
+    new: tuple[int, Array] | None = None  # time [ns] and pose of a target that came since
+    rates: Array = field(default_factory=lambda: np.zeros(6))  # of the target (6,)
+    change: Array = field(default_factory=lambda: np.zeros(6))  # of these (6,)
+    in_tool: bool = False  # whether these are in the axes of the tool
+    stamp: int = 0  # of these [ns]
+    since: int = 0  # since when they count [ns]
 
 
 class ToolTargets:
-    """Takes in targets of the tool's pose and twist.
-
-    Parameters
-    ----------
-    model : Model
-    frame : str
-        The tool.
-    timeout : float
-        After which twists count no more; 0 for never [s].
-    """
+    """Takes in targets of the tool's pose and twist; twists count no more after a timeout [s], 0 for never."""
 
     def __init__(self, model: Model, frame: str, timeout: float) -> None:
         self._model, self._frame, self._timeout, self.state = model, frame, timeout, TargetState()
@@ -204,25 +161,12 @@ class ToolTargets:
 class ToolControl:
     """State and laws of modes operational_space and impedance.
 
-    Parameters
-    ----------
-    model : Model
-        With all that the options include; one coordinate a joint.
-    options : ToolOptions
-    limit : float
-        Error of the tool's pose beyond which the robot is stopped [rad, m]; 0 for none.
-    fastest : ndarray, shape (n,)
-        Velocity limits, infinite for none [rad/s, m/s].
-    soft : SoftLimits
-        Position limits.
-    usual : str
-        The tool where options name none.
-    friction : JointFriction or None
-        Compensated at the joints' desired velocities: those that move the tool as desired, without feedback.
+    Errors of the tool's pose beyond ``limit`` stop the robot [rad, m], 0 for none; joints have limits of velocity,
+    infinite for none, and soft ones of position. Friction is compensated at the joints' desired velocities: those that
+    move the tool as desired, without feedback.
 
     Attributes
     ----------
-    targets : ToolTargets
     frame, base : str
         The tool, and the link that poses are seen from.
     share, pace, damped : float, float, int
@@ -311,10 +255,7 @@ class ToolControl:
     def follow(self, stamp: int, period: float, q: Array) -> str:
         """Move the desired pose on to the time of a state [ns], ``period`` [s] after the one before.
 
-        Returns
-        -------
-        str
-            Why the robot is to be stopped; empty where it is not.
+        Return why the robot is to be stopped; empty where it is not.
         """
         self._period = period
         try:

@@ -12,32 +12,20 @@ from ...lie_dynamics import Model
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import is_robust, largest_period
 
+#: Share of the frequencies that the loop can carry, as mode impedance uses it: soft limits take some, too.
 USED_FREQUENCY = 0.9
-"""Share of the frequencies that the loop can carry, as mode impedance uses it: soft limits take some, too."""
 
 
 @dataclass(frozen=True)
 class ToolGains:
-    """Gains in force.
+    """Gains in force."""
 
-    Attributes
-    ----------
-    kp, kd : ndarray, shape (6,)
-        Of mode operational_space [1/s^2, 1/s], turning first.
-    factor : float
-        By which its bandwidth is below what was requested; 1 where it is not.
-    fastest : float
-        Largest natural frequency of mode impedance [rad/s].
-    posture_kp, posture_kd : float
-        Of the null space [1/s^2, 1/s].
-    """
-
-    kp: Array
-    kd: Array
-    factor: float
-    fastest: float
-    posture_kp: float
-    posture_kd: float
+    kp: Array  # of mode operational_space (6,), turning first [1/s^2]
+    kd: Array  # likewise [1/s]
+    factor: float  # by which its bandwidth is below what was requested; 1 where it is not
+    fastest: float  # largest natural frequency of mode impedance [rad/s]
+    posture_kp: float  # of the null space [1/s^2]
+    posture_kd: float  # likewise [1/s]
 
 
 def make_tool_gains(options: ToolOptions, period: float, delay: float, pole: float | None) -> ToolGains:

@@ -15,38 +15,23 @@ from ...lie_dynamics.control.kernels import felt_inertia as k
 from ...lie_dynamics.control.kernels.felt_inertia import FIRST_PART
 from ...lie_dynamics.engine.compile import raise_if_rejected
 
-HEAVIEST_UNTOLD = 0.03
-"""Largest additional inertia, over the effort limit [kg m^2 / (N m)]."""
-INERTIA_GROWTH = 30.0
-"""Rate at which it grows [1/s]."""
-NO_ERROR = 3e-3
-"""Error of a velocity that is ignored [rad/s, m/s]."""
-FADED_PART = 0.7
-"""Part of what an error is to have faded to, from which on it stays: noise moves it."""
+HEAVIEST_UNTOLD = 0.03  # largest additional inertia, over the effort limit [kg m^2 / (N m)]
+INERTIA_GROWTH = 30.0  # rate at which it grows [1/s]
+NO_ERROR = 3e-3  # error of a velocity that is ignored [rad/s, m/s]
+FADED_PART = 0.7  # part of what an error is to have faded to, from which on it stays: noise moves it
+#: Least time for which an error keeps its sign, over the delay of efforts: gains that are too high feed faster ones.
 TURNS_WITHIN = 6.0
-"""Least time for which an error keeps its sign, over the delay of efforts: gains that are too high feed faster ones."""
-EASED_PART = 0.25
-"""Factor that lowers it where a joint oscillates."""
+EASED_PART = 0.25  # factor that lowers it where a joint oscillates
 
 
 @dataclass
 class InertiaState:
-    """State, all (n,).
+    """State, all (n,)."""
 
-    Attributes
-    ----------
-    value : ndarray
-        The inertia [kg m^2, kg].
-    expected : ndarray
-        Size of errors of velocities, as it fades where gains suffice [rad/s, m/s].
-    sign, held : ndarray
-        Direction of the error, and for how long it has been that [s].
-    """
-
-    value: Array
-    expected: Array
-    sign: Array
-    held: Array
+    value: Array  # the inertia [kg m^2, kg]
+    expected: Array  # size of errors of velocities, as it fades where gains suffice [rad/s, m/s]
+    sign: Array  # direction of the error
+    held: Array  # for how long it has been that [s]
 
 
 class UntoldInertia:
@@ -54,11 +39,6 @@ class UntoldInertia:
 
     Where a light joint carries a heavy rotor that was not given, gains that suit the joint alone do not slow it down,
     and gains that suit the rotor would shake the joint if there was none. So gains begin with the joint alone.
-
-    Parameters
-    ----------
-    size : int
-        Number of joints n.
     """
 
     def __init__(self, size: int) -> None:
@@ -81,26 +61,12 @@ class UntoldInertia:
         calm: Array | float,
         fading: float,
     ) -> Array:
-        """Return the inertia (n,) [kg m^2, kg].
+        """Return the inertia (n,) [kg m^2, kg], ``period`` [s] after the last call.
 
-        Parameters
-        ----------
-        error : ndarray, shape (n,)
-            Of velocities, behind a low-pass [rad/s, m/s].
-        grows : ndarray of bool, shape (n,)
-            Where it may grow: not where a joint comes back to where it is pulled, nor while efforts are limited.
-        known : ndarray, shape (n,)
-            Inertia that each joint is known to have [kg m^2, kg].
-        most : ndarray, shape (n,)
-            The largest that may be returned.
-        period : float
-            Since the last call [s].
-        late : ndarray, shape (n,)
-            By which efforts act later than states [s].
-        calm : ndarray, shape (n,)
-            What noise of sensors adds to errors [rad/s, m/s].
-        fading : float
-            Rate at which errors fade where gains suffice [1/s].
+        Errors of velocities (n,) are behind a low-pass [rad/s, m/s]; by noise they have `calm`, and where gains suffice
+        they fade at a rate [1/s]. The inertia grows, beyond what is `known` (n,) up to the `most`, where that makes
+        sense: not where a joint comes back to where it is pulled, nor while efforts are limited. Efforts act `late`
+        [s].
         """
         s, size, turned = self.state, np.abs(error), np.sign(error) != self.state.sign
         slow = TURNS_WITHIN * late
@@ -119,21 +85,10 @@ class UntoldInertia:
 class FeltInertia:
     """Finds what each joint weighs besides its links by regression of accelerations on efforts.
 
-    Where a light joint carries a heavy rotor that was not given, gains that suit the joint alone do not slow it down,
-    and gains that suit the rotor would shake the joint if there was none. So gains begin with the joint alone, and rise
-    with the inertia that it has for sure: efforts hardly have errors, so the reciprocal of the inertia is what
-    accelerations have of them, and too small a correlation makes a joint seem lighter once its deviation is added.
-    What was felt stays where efforts do not explain the motion: something else moves the joint.
-
-    Parameters
-    ----------
-    size : int
-        Number of joints n.
-
-    Attributes
-    ----------
-    table : ndarray, shape (13, n)
-        State, as `feel` says.
+    Gains rise with the inertia that is there for sure: efforts hardly have errors, so the reciprocal of the inertia is
+    what accelerations have of them, and too small a correlation makes a joint seem lighter once its deviation is added.
+    What was felt stays where efforts do not explain the motion: something else moves the joint. `feel` says what
+    `table` holds.
     """
 
     def __init__(self, size: int) -> None:
@@ -157,26 +112,11 @@ class FeltInertia:
         self, velocity: Array, lags: Mask, mass: Array, most: Array, period: float, late: float,
         noise: tuple[Array | float, Array | float], moving: bool = True,
     ) -> Array:  # fmt: skip
-        """Return the inertia (n,) [kg m^2, kg].
+        """Return the inertia (n,), at most `most` [kg m^2, kg], ``period`` [s] after the last call.
 
-        Parameters
-        ----------
-        velocity : ndarray, shape (n,)
-            [rad/s, m/s].
-        lags : ndarray of bool, shape (n,)
-            Where more of it is to be used, as a joint does not slow down as it is to.
-        mass : ndarray, shape (n, n)
-            Mass matrix that is known [kg m^2, kg].
-        most : ndarray, shape (n,)
-            The largest that may be returned.
-        period : float
-            Since the last call [s].
-        late : float
-            By which efforts act later than states [s].
-        noise : tuple of ndarray, shape (n,)
-            Largest velocities that noise of sensors adds, and its deviation in them [rad/s, m/s].
-        moving : bool
-            Whether the stop moves joints; what does so later is something else, and nothing is felt by it.
+        Efforts act `late` [s]. More of it is used where a joint `lags`, as it does not slow down as it is to. The mass
+        matrix (n, n) is known. Noise of sensors adds to velocities at most, and with a deviation of, `noise` [rad/s,
+        m/s]. Nothing is felt while the stop is not `moving` joints: what does so then is something else.
         """
         numbers, none = self._numbers, np.zeros(self.table.shape[1])
         numbers[k.PERIOD], numbers[k.LATE], numbers[k.MOVING] = period, late, moving

@@ -17,12 +17,9 @@ from ..robots import Robot, inverse_dynamics, require_robot_coordinates
 from ..trajectory import Trajectory
 from .joint_path import JointPath, Motion, first_beyond, largest_against
 
-SLACK = 1e-6
-"""By what part a limit may be exceeded: round-off of times in whole nanoseconds."""
-LARGEST = 1e9
-"""Numbers that no joint has, whatever its limits."""
-LEAST = 101
-"""Fewest samples of a path that moves."""
+SLACK = 1e-6  # by what part a limit may be exceeded: round-off of times in whole nanoseconds
+LARGEST = 1e9  # numbers that no joint has, whatever its limits
+LEAST = 101  # fewest samples of a path that moves
 KINDS = ("velocity", "acceleration", "jerk", "effort")
 
 
@@ -323,8 +320,7 @@ def read_path(
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST = 5.0
-"""Largest value over its limit that is drawn."""
+MOST = 5.0  # largest value over its limit that is drawn
 
 
 def plot_feasibility(*found: Feasibility, titles: tuple[str, ...] = ()) -> Figure:

@@ -17,18 +17,15 @@ from ..trajectory import Trajectory, hermite
 from .joint_path import JointPath, Motion
 from .judgement import MotionLimits, efforts_of, first_effort, first_excess, read_path
 
+#: Numbers of steps of a path, and the time of one in the requested motion, where these numbers allow it [s].
 LEAST_STEPS, MOST_STEPS, STEP = 500, 1000, 0.005
-"""Numbers of steps of a path, and the time of one in the requested motion, where these numbers allow it [s]."""
-CORNER = 1e-6
-"""Jump of a velocity between segments that counts as a corner [rad/s, m/s]."""
+CORNER = 1e-6  # jump of a velocity between segments that counts as a corner [rad/s, m/s]
+#: Fewest steps between points of the path, and most parts between points: more would take minutes and much memory.
 LEAST_OF_SEGMENT, MOST_SEGMENTS = 4, 2000
-"""Fewest steps between points of the path, and most parts between points: more would take minutes and much memory."""
-ROUNDS = 12
-"""Most rounds until losses are those at the speed found, and until limits are kept between the steps too."""
-LOSS_STEP = 1e-3
-"""Part of a rate by which it is changed to see how losses depend on it."""
+ROUNDS = 12  # most rounds until losses are those at the speed found, and until limits are kept between the steps too
+LOSS_STEP = 1e-3  # part of a rate by which it is changed to see how losses depend on it
+#: Part of each limit that is left for what happens between the steps, and what must be left of it there.
 SPARE, KEPT = 3e-3, 1e-3
-"""Part of each limit that is left for what happens between the steps, and what must be left of it there."""
 
 
 class RetimingError(LieDynamicsError):

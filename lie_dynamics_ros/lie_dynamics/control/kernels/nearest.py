@@ -9,10 +9,9 @@ from .laws import DONE, NOT_DONE
 
 _ROUNDS, _HALVINGS = 50, 12
 WORK_ROWS = 4
-LOWER, UPPER, SPEED, LIMITS = 0, 1, 2, 3
-"""Rows of limits."""
+LOWER, UPPER, SPEED, LIMITS = 0, 1, 2, 3  # rows of limits
+#: Of rates: towards a limit, of braking there, of slowing down to the speed; how far beyond a limit it pulls back.
 APPROACHING, BRAKING, SLOWING, BACK, RATES = 0, 1, 2, 3, 4
-"""Of rates: towards a limit, of braking there, of slowing down to the speed; how far beyond a limit it pulls back."""
 
 
 @kernel(

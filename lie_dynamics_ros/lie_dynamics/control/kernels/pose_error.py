@@ -11,8 +11,7 @@ from ...model.layout import BAD_SHAPE, NOT_FINITE, OK
 
 # What is given after the poses: V_d, its rate, V. What is written: e, de, the rate that the frame's twist is to have.
 GIVEN_SIZE, FOUND_SIZE = 18, 18
-BAD_POSE = 102
-"""Status: the desired pose is no rigid motion."""
+BAD_POSE = 102  # status: the desired pose is no rigid motion
 TOLERANCE = 1e-6  # of R^T R, as in so3
 _SERIES = 0.25  # below this squared angle the closed forms lose digits
 

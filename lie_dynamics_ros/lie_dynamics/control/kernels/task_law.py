@@ -60,8 +60,7 @@ def add(factor, a, x, out):
         out[i] += factor * y
 
 
-SINGULAR_MASS, BAD_NUMBER = 100, 101
-"""Statuses: the mass matrix has no factor; a gain or a speed is none."""
+SINGULAR_MASS, BAD_NUMBER = 100, 101  # statuses: the mass matrix has no factor; a gain or a speed is none
 
 # Rows of `joints` (n): given; written; to work in.
 BIAS, NULL_TORQUE, NULL_SPRING, SPEED, RATE = 0, 1, 2, 3, 4
@@ -77,8 +76,8 @@ MOBILITY, A, B, C, D, SQUARES = 5, 6, 7, 8, 9, 10
 ELASTIC, SINGULAR, SHARPNESS, FASTEST, SLOWEST, PACED, YIELDING, LEVER = 0, 1, 2, 3, 4, 5, 6, 7
 PACE, SHARE, DAMPED, GIVEN_UP, NUMBERS = 8, 9, 10, 11, 12
 
+#: Parts of the threshold that what replaces an inverse is at least; largest weight of turns and moves.
 _LEAST, _MOST = 1e-4, 1e4
-"""Parts of the threshold that what replaces an inverse is at least; largest weight of turns and moves."""
 
 
 @outline

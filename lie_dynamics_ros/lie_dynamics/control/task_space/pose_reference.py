@@ -16,11 +16,9 @@ from ...lie._arrays import number_of
 from ..kernels.pose_reference import ACCELERATION, AIMED, COUNT, PACE, PERIOD, RATE, SETTINGS, SPEED, advance_pose
 from .task_state import six
 
-FASTEST = 6.0
-"""Rate at which errors vanish, k [1/s]; lower where that takes more than `BRAKING` of the acceleration."""
+FASTEST = 6.0  # rate at which errors vanish, k [1/s]; lower where that takes more than `BRAKING` of the acceleration
 BRAKING = 0.75
-STEP = 0.004
-"""Longest step [s]."""
+STEP = 0.004  # longest step [s]
 
 
 class PoseReference:

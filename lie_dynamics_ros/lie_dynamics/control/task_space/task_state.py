@@ -22,10 +22,9 @@ from ..kernels import task_law as law
 from ..kernels.pose_error import GIVEN_SIZE, pose_error
 
 Axes = Literal["body", "world"]
+#: Part of `singular` below which springs in the null space take over: above it they do not pull the frame away.
 SHARP = 0.1
-"""Part of `singular` below which springs in the null space take over: above it they do not pull the frame away."""
-SLOWEST = 1e-3
-"""Natural frequencies below this part of the largest one are damped as if they were this part of it."""
+SLOWEST = 1e-3  # natural frequencies below this part of the largest one are damped as if they were this part of it
 _ONE, _ALL = np.eye(3), np.ones(6)
 
 

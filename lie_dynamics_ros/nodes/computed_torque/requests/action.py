@@ -43,8 +43,7 @@ from ..trajectories.judging import Prepared
 from ..trajectories.trajectory_player import PastError
 
 NAME = "~/follow_joint_trajectory"
-FEW = 100
-"""Points up to which a goal is read at once: that takes less than a millisecond."""
+FEW = 100  # points up to which a goal is read at once: that takes less than a millisecond
 
 
 class TrajectoryAction:
@@ -56,13 +55,6 @@ class TrajectoryAction:
 
     The server and its callbacks, `_ask`, `_accepted`, `_cancel` and `_tell`, live on the thread of the side node, where
     a long goal may take its time; they read of the core what may be read at any time. All else is the executor's.
-
-    Parameters
-    ----------
-    node : AnsweringNode
-    prepare : callable
-        As `TrajectoryInput.prepare`.
-    side : SideNode
     """
 
     def __init__(

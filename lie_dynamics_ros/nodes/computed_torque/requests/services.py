@@ -32,14 +32,7 @@ CHECK = "~/check_trajectory"
 
 
 class CheckService:
-    """Answers CheckTrajectory, beside the executor.
-
-    Parameters
-    ----------
-    node : AnsweringNode
-    side : SideNode
-        On whose thread requests are taken.
-    """
+    """Answers CheckTrajectory, beside the executor; requests are taken on the thread of the side node."""
 
     def __init__(self, node: AnsweringNode[ComputedTorqueCore], side: SideNode) -> None:
         self._node = node
@@ -92,12 +85,9 @@ def to_message(
 
 
 PLAN = "~/plan_motion"
-QUICKEST_PLAN, SLOWEST_PLAN = 0.1, 60.0
-"""Between which a time is found that is not given [s]."""
-MOST_LISTED = 5
-"""Names that an error lists, at most."""
-PLANNING_TIME = 60.0
-"""Within which a motion is to be found [s]."""
+QUICKEST_PLAN, SLOWEST_PLAN = 0.1, 60.0  # between which a time is found that is not given [s]
+MOST_LISTED = 5  # names that an error lists, at most
+PLANNING_TIME = 60.0  # within which a motion is to be found [s]
 _PLANNING = """
 import os, pickle, sys
 out = os.fdopen(os.dup(1), "wb")
@@ -115,19 +105,11 @@ except LieDynamicsError as refused:
 out.write(pickle.dumps((error, found)))
 out.close()
 """
-PLANNED_SHARE = 0.98
-"""Share of limits that a planned motion uses: between its points it is not quite what was planned."""
+PLANNED_SHARE = 0.98  # share of limits that a planned motion uses: between its points it is not quite what was planned
 
 
 class PlanService:
-    """Answers PlanMotion, beside the executor.
-
-    Parameters
-    ----------
-    node : AnsweringNode
-    side : SideNode
-        On whose thread requests are taken.
-    """
+    """Answers PlanMotion, beside the executor; requests are taken on the thread of the side node."""
 
     def __init__(self, node: AnsweringNode[ComputedTorqueCore], side: SideNode) -> None:
         self._node = node

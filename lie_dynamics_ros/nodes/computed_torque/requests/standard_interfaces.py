@@ -21,14 +21,7 @@ from ..laws import ControllerAnswer
 
 
 class StandardInterfaces:
-    """`~/controller_state`, `~/query_state` and `~/speed_scaling_input`; none of them without control_msgs.
-
-    Parameters
-    ----------
-    node : AnsweringNode
-    scale_speed : callable
-        Takes a new speed, as a part of the one of trajectories.
-    """
+    """`~/controller_state`, `~/query_state` and `~/speed_scaling_input`; none of them without control_msgs."""
 
     def __init__(self, node: AnsweringNode[ComputedTorqueCore], scale_speed: Callable[[float], None]) -> None:
         self._node = node

@@ -21,12 +21,7 @@ from ..trajectories.judging import Prepared
 
 
 class TrajectoryInput:
-    """Lets trajectories of all senders be prepared beside the executor, and takes them in one after the other.
-
-    Parameters
-    ----------
-    node : AnsweringNode
-    """
+    """Lets trajectories of all senders be prepared beside the executor, and takes them in one after the other."""
 
     def __init__(self, node: AnsweringNode[ComputedTorqueCore]) -> None:
         self._node = node

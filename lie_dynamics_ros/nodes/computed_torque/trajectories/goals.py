@@ -17,12 +17,11 @@ from .trajectory_player import TrajectoryPlayer
 
 SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = 0, -1, -2, -3
 PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -4, -5
-UNBOUNDED = -1.0
-"""Tolerance that stands for no bound."""
+UNBOUNDED = -1.0  # tolerance that stands for no bound
 
 
+#: Result text of a goal that another one replaces; clients that stream goals get it for each.
 TAKEN_OVER = "a later trajectory has taken over its joints"
-"""Result text of a goal that another one replaces; clients that stream goals get it for each."""
 
 
 class GoalError(MessageError):
@@ -63,20 +62,8 @@ class Bounds(NamedTuple):
 def read_bounds(what: str, given: Sequence[Tolerance], names: Sequence[str], default: Array) -> Bounds:
     """Return the bounds of the joints ``names``; tolerances of other joints are not looked at.
 
-    Parameters
-    ----------
-    what : str
-        Name of the tolerances, for errors.
-    given : sequence of Tolerance
-    names : sequence of str
-        Joints of the goal.
-    default : ndarray, shape (m,)
-        Of positions; 0 for no bound. Velocities have none.
-
-    Raises
-    ------
-    GoalError
-        For NaN or infinite numbers.
+    The default (m,) is that of positions, 0 for no bound; velocities have none. Raises GoalError for NaN or infinite
+    numbers, naming them by ``what``.
     """
     position = np.where(default > 0.0, default, np.inf)
     velocity = np.full(len(names), np.inf)
@@ -93,31 +80,15 @@ def read_bounds(what: str, given: Sequence[Tolerance], names: Sequence[str], def
 
 @dataclass(eq=False)
 class Goal:
-    """A trajectory to follow, and its reports.
+    """A trajectory to follow, and its reports."""
 
-    Attributes
-    ----------
-    sender : object
-        Whoever is informed; nothing in here looks at it.
-    names : sequence of str
-        Joints, as ``points`` has them.
-    path, end : Bounds
-        Largest errors under way, and at the end.
-    patience : float
-        Time after the end of the trajectory for errors to come within ``end`` [s]; 0 for no limit.
-    points : JointPoints or None
-        As they are played; None until they have been prepared.
-    note : str
-        What was changed of the trajectory.
-    """
-
-    sender: Any
-    names: Sequence[str] = ()
-    path: Bounds | None = None
-    end: Bounds | None = None
-    patience: float = 0.0
-    points: JointPoints | None = None
-    note: str = ""
+    sender: Any  # whoever is informed; nothing in here looks at it
+    names: Sequence[str] = ()  # joints, as `points` has them
+    path: Bounds | None = None  # largest errors under way
+    end: Bounds | None = None  # and at the end
+    patience: float = 0.0  # time after the end for errors to come within `end` [s]; 0: no limit
+    points: JointPoints | None = None  # as they are played; None until they have been prepared
+    note: str = ""  # what was changed of the trajectory
     canceling: bool = False
     piece: Piece | None = None
     ended: int | None = None
@@ -163,21 +134,9 @@ class Goals:
                 goal.ended += time
 
     def update(self, stamp: int, player: TrajectoryPlayer, error: Array, rate: Array) -> list[Goal]:
-        """Go on after a state.
+        """Go on after a state [ns] with the player at its time and errors of all joints, desired minus actual (n,).
 
-        Parameters
-        ----------
-        stamp : int
-            Of the state [ns].
-        player : TrajectoryPlayer
-            At the state's time.
-        error, rate : ndarray, shape (n,)
-            Desired minus actual positions and velocities.
-
-        Returns
-        -------
-        list of Goal
-            Those given up whose trajectories, or what is left of them, are to come to rest.
+        Return goals given up whose trajectories, or what is left of them, are to come to rest.
         """
         begun = player.begun
         given_up: list[Goal] = []

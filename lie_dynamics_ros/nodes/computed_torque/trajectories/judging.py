@@ -31,10 +31,8 @@ from ....lie_dynamics.control.robots import Robot
 from ....lie_dynamics.motion import TimeLaw
 from .trajectory_piece import Desired, Halt, Piece
 
-STILL = 1e-4
-"""Velocities below this count as rest [rad/s, m/s]."""
-ALLOWED = "allow_nonzero_velocity_at_trajectory_end"
-"""The parameter, of the name that ros2_controllers gave it."""
+STILL = 1e-4  # velocities below this count as rest [rad/s, m/s]
+ALLOWED = "allow_nonzero_velocity_at_trajectory_end"  # the parameter, of the name that ros2_controllers gave it
 
 
 def moves_at_its_end(points: JointPoints) -> bool:
@@ -85,65 +83,33 @@ def joined(points: JointPoints, after: JointPoints) -> JointPoints:
 
 
 JUDGEMENTS = ("reject", "slow_down", "accept")
-TIMED = ("velocity", "acceleration", "deceleration", "jerk", "effort")
-"""Kinds of limits that a slower motion may keep."""
+TIMED = ("velocity", "acceleration", "deceleration", "jerk", "effort")  # kinds of limits that a slower motion may keep
+#: Factors on the time of a way to rest; the first one that keeps the limits is used.
 STRETCHES = (1.0, 1.5, 2.25, 3.4, 5.0, 7.5)
-"""Factors on the time of a way to rest; the first one that keeps the limits is used."""
+#: Largest value over its limit on the way to rest with which the shorter way is taken: paths may be at a limit.
 ENOUGH = 1.005
-"""Largest value over its limit on the way to rest with which the shorter way is taken: paths may be at a limit."""
-FEEDBACK = 0.03
-"""Part of the effort limits that slowed down trajectories leave to feedback."""
-QUICKEST = 0.02
-"""Least time of a way to rest before a limit of position [s]."""
+FEEDBACK = 0.03  # part of the effort limits that slowed down trajectories leave to feedback
+QUICKEST = 0.02  # least time of a way to rest before a limit of position [s]
 BRAKE_SAMPLES = np.linspace(0.0, 0.999, 250)
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A trajectory that has been checked, for its beginning apart.
+    """A trajectory that has been checked, for its beginning apart."""
 
-    Attributes
-    ----------
-    points : JointPoints
-        As they are to be played.
-    start : int
-        [ns]; 0 for now.
-    judge : TrajectoryValidator
-        The validator that checked it.
-    note : str
-        What was changed or let pass; empty where nothing was.
-    """
-
-    points: JointPoints
-    start: int
-    judge: TrajectoryValidator
-    note: str = ""
+    points: JointPoints  # as they are to be played
+    start: int  # [ns]; 0 for now
+    judge: TrajectoryValidator  # that checked it
+    note: str = ""  # what was changed or let pass; empty where nothing was
 
 
 class TrajectoryValidator:
     """Holds trajectories against the limits of one robot under the same options; safe to use from several threads.
 
-    Parameters
-    ----------
-    model : Model or MotorDynamics
-        With all that the options include.
-    friction : JointFriction or None
-        Of the drives.
-    limits : MotionLimits
-    efforts : bool
-        Whether efforts along the path are checked.
-    policy : str
-        One of `JUDGEMENTS`.
-    stop_time : float
-        In which motions come to rest where limits allow that [s].
-    moving_ends : bool
-        Whether trajectories are taken that move at their last point, and brought to rest behind it.
-
-    Attributes
-    ----------
-    model : Model or MotorDynamics
-        Another one where gravity has turned.
-    limits : MotionLimits
+    The model has all that the options include, and is another one where gravity has turned. Efforts along the path are
+    checked where `efforts` says so; `policy` is one of `JUDGEMENTS`. Motions come to rest in `stop_time` where limits
+    allow that [s]. With `moving_ends` trajectories are taken that move at their last point, and brought to rest behind
+    it.
     """
 
     def __init__(

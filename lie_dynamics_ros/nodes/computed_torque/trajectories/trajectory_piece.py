@@ -15,8 +15,7 @@ from ....lie_dynamics.control.feasibility import JointPath, Motion
 from ....lie_dynamics.control.kernels.polynomials import write_motion
 from ....lie_dynamics.control.trajectory import hermite, powers
 
-SAME = 1e-9
-"""Difference of motions below which one is as the other [SI units]."""
+SAME = 1e-9  # difference of motions below which one is as the other [SI units]
 
 
 class Desired(NamedTuple):
@@ -29,28 +28,16 @@ class Desired(NamedTuple):
 
 
 class Piece:
-    """A trajectory under way: polynomials from the state at its start through its points.
+    """A trajectory under way: polynomials from the state at its start [ns] through its points.
 
-    Parameters
-    ----------
-    start : int
-        When it begins [ns].
-    points : JointPoints
-    now : Desired or None
-        The motion desired then; None leaves out the way to the first point, which is not known before it begins.
-    blend : float
-        Where the first point has time 0: until then at least, or the end, the difference to the motion desired now has
-        faded [s]. One point alone at time 0 is reached then, at rest, unless the robot rests there already.
+    The motion desired ``now`` is None for a piece that does not begin yet, whose way to the first point is not known.
+    Where the first point has time 0, the difference to it has faded after ``blend`` [s] at least, or the end. One point
+    alone at time 0 is reached then, at rest, unless the robot rests there already.
 
     Attributes
     ----------
-    points : JointPoints
-        Of which it was made.
-    joints : ndarray of int, shape (m,)
-    times : ndarray, shape (k,)
-        Of the points, from the start [s].
-    position : ndarray, shape (k, m)
-    effort : ndarray, shape (k, m), or None
+    joints, times, position, effort : ndarray, shapes (m,), (k,), (k, m), (k, m)
+        Of the points, from the start [s]; no effort where None.
     segments : ndarray, shape (k - 1, 6, m)
         Coefficients of rising powers of time, from the point where each segment begins.
     led : bool
@@ -155,13 +142,7 @@ def _moved(t: float) -> Array:
 class Halt:
     """A piece on its way to rest along its own path: its rate falls from 1 to 0 smoothly.
 
-    Parameters
-    ----------
-    piece : Piece
-    begin : int
-        When it begins [ns].
-    within : float
-        How long it takes [s]; the way is that of half this time.
+    It begins at a time [ns] and takes `within` [s]; the way is that of half this time.
     """
 
     def __init__(self, piece: Piece, begin: int, within: float) -> None:

@@ -16,23 +16,15 @@ from ....core.turns import Turns
 from ....lie_dynamics.arrays import Array
 from .trajectory_piece import Desired, Halt, Piece
 
-SETTLED = 1e-6
-"""Difference to a rate at which it counts as reached, and its change times the time constant."""
-SHARE = 4.74
-"""Time constants in which all but 5 % of a change of rate has been made."""
+SETTLED = 1e-6  # difference to a rate at which it counts as reached, and its change times the time constant
+SHARE = 4.74  # time constants in which all but 5 % of a change of rate has been made
 
 
 class PathClock:
-    """A clock whose rate follows a wanted one through two lags of one time constant, one after the other.
+    """A clock whose rate follows a `wanted` one, 0 to 1, through two lags of one time constant, one after the other.
 
-    So the rate and its change are continuous, efforts do not jump, and the rate stays in the range of what was wanted.
-
-    Attributes
-    ----------
-    rate, slope : float
-        Of the clock, and its change [1/s].
-    wanted : float
-        What the rate goes to, 0 to 1.
+    So the rate and its change, `slope` [1/s], are continuous, efforts do not jump, and the rate stays in the range of
+    what was wanted.
     """
 
     def __init__(self) -> None:
@@ -93,13 +85,13 @@ class PathClock:
         return passed
 
 
+#: Called with a piece, the motion desired at its start, and whether all of the piece is new, or what is `fresh` alone;
+#: raises MessageError to refuse it.
 Judge = Callable[[Piece, Desired, bool], None]
-"""Called with a piece, the motion desired at its start, and whether all of the piece is new, or what is `fresh` alone;
-raises MessageError to refuse it."""
+#: Makes the way to rest of a piece at a time on its clock [ns], with the motion desired then and the clock's rate.
 Brake = Callable[[Piece, int, Desired, float], Halt]
-"""Makes the way to rest of a piece at a time on its clock [ns], with the motion desired then and the clock's rate."""
+#: Times in which a difference to the motion under way may fade, the shortest that is accepted [s].
 BLENDS = (0.25, 0.5, 1.0, 2.0)
-"""Times in which a difference to the motion under way may fade, the shortest that is accepted [s]."""
 
 
 class PastError(MessageError):
@@ -112,8 +104,7 @@ class PastError(MessageError):
 class FarError(MessageError):
     """A trajectory whose first point, at time 0, is too far from the motion desired then."""
 
-    code = -4
-    """PATH_TOLERANCE_VIOLATED, by which the joint trajectory controller aborts such a goal."""
+    code = -4  # PATH_TOLERANCE_VIOLATED, by which the joint trajectory controller aborts such a goal
 
 
 def accept(piece: Piece, desired: Desired, whole: bool) -> None:
@@ -141,23 +132,11 @@ class TrajectoryPlayer:
 
     A trajectory begins at its start time, from the motion desired then, and replaces what its joints did; with
     ``queue`` it begins when all before it has ended. After its last point its joints stay there. Times count on a clock
-    that may be slower than time, for what waits too.
-
-    Parameters
-    ----------
-    position : ndarray, shape (n,)
-        Where the robot stands and is to stay.
-    start_tolerance : float
-        Largest distance [rad or m] from the desired position to a first point at time 0; farther ones are refused.
-    clock : PathClock, optional
-    turns : Turns, optional
-        Joints on which trajectories begin at the nearest turn.
-    names : sequence of str, optional
-        Of the joints, for errors.
+    that may be slower than time, for what waits too. First points at time 0 that are farther from the desired position
+    than `start_tolerance` are refused [rad, m]; on joints with ``turns`` trajectories begin at the nearest one.
 
     Attributes
     ----------
-    start_tolerance : float
     desired : Desired
         The motion desired last, as fast as it would be if the clock ran with time; never changed in place.
     pieces : list
@@ -242,12 +221,9 @@ class TrajectoryPlayer:
     ) -> None:
         """Take in a trajectory that starts at a time [ns]; without ``whole`` it has been checked but for its beginning.
 
-        Where it begins now and all is at rest, it begins ``lead`` [ns] later, as soon as an effort can act.
-
-        Raises
-        ------
-        MessageError
-            It would jump, has ended already (PastError), or is refused by ``judge``; nothing has changed then.
+        Where it begins now and all is at rest, it begins ``lead`` [ns] later, as soon as an effort can act. Raises
+        MessageError where it would jump, has ended already (PastError), or is refused by ``judge``; nothing has changed
+        then.
         """
         start, now = self.clock.shown(start), self.clock.shown(now)
         if queue:
@@ -390,12 +366,9 @@ def _paced(clock: PathClock, now: Desired) -> Desired:
     return now._replace(velocity=rate * now.velocity, acceleration=acceleration)
 
 
-STEP = 0.005
-"""Time of motion between kept positions [s]."""
-MOVING = 1e-3
-"""Speed of a joint from which on time counts as that of motion [rad/s, m/s]."""
-PARTS = 8
-"""Pieces of a way back, one polynomial each."""
+STEP = 0.005  # time of motion between kept positions [s]
+MOVING = 1e-3  # speed of a joint from which on time counts as that of motion [rad/s, m/s]
+PARTS = 8  # pieces of a way back, one polynomial each
 
 
 class PastPath:
