@@ -29,6 +29,7 @@ from ...lie_dynamics.stewart.command import (
     leg_forces,
     line_path,
     path_fault,
+    plan_motion,
     screw_path,
     smooth_path,
     time_path,
@@ -83,10 +84,7 @@ class Ways:
 
     def plan(self, path: PosePath, start_rate: float = 0.0) -> PlannedMotion:
         """Plan a motion; raises PathError where there is none."""
-        report = self.check(path, start_rate)
-        if report.motion is None:
-            raise PathError(report)
-        return report.motion
+        return plan_motion(path, self.limits, self.load, start_rate, self.steps)
 
     def at_rest(self, pose: Array) -> LegSetpoints:
         """Return the set points of a pose (4, 4) at rest."""

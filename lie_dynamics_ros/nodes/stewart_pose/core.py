@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ...core.errors import KINDS, PUBLISH, WITHHOLD, ConfigurationError, MessageError, ParameterError
+from ...core.errors import KINDS, PUBLISH, WITHHOLD, MessageError, ParameterError
 from ...core.frames import numbers_to_matrix
 from ...core.parameters import Parameters, parameter
 from ...core.platform import LEGS, LegState
@@ -37,43 +36,6 @@ if TYPE_CHECKING:
 
 FollowedPose = TrackedPose | TrackedOffsetPose
 PoseTracker = StewartTracker | OffsetTracker
-
-
-def tracker_at(
-    platform: Platform,
-    pose: Array,
-    max_speed: Sequence[float] | None = None,
-    *,
-    length_error: float = 0.0,
-    leg_noise: npt.ArrayLike = 1e-5,
-    max_steps: int = 1000,
-) -> PoseTracker:
-    """Return what follows a platform from a pose; arguments and errors as in `StewartTracker`.
-
-    Raises
-    ------
-    ParameterError
-        A bound of the speed for offset joints.
-    """
-    if not isinstance(platform, OffsetPlatform):
-        return StewartTracker(
-            platform, pose, max_speed, length_error=length_error, leg_noise=leg_noise, max_steps=max_steps
-        )
-    if max_speed is not None:
-        raise ParameterError(
-            "max_speed: poses of legs on offset universal joints are not certified by the speed of the platform alone; "
-            "expected [0.0], or the node closed_loop with the largest rates of all joints in its max_speed"
-        )
-    return OffsetTracker(platform, pose, leg_noise=leg_noise, max_steps=max_steps)
-
-
-def check_offset_joints(platform: Platform, settings: Any) -> None:
-    """Raise ConfigurationError where parameters want what legs on offset joints do not have."""
-    if isinstance(platform, OffsetPlatform) and settings["fusion"]:
-        raise ConfigurationError(
-            "fusion: takes legs on point joints, and universal_joints are in the platform's file; expected false, "
-            "which answers as long as all six lengths are right"
-        )
 
 
 @dataclass(frozen=True)
@@ -134,6 +96,11 @@ class StewartPoseOptions(Parameters):
     def known_speed(self) -> tuple[float, ...] | None:
         """`max_speed` where it is known."""
         return self.max_speed if len(self.max_speed) == 2 else None
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of the lengths, (6,)."""
+        return np.broadcast_to(self.leg_noise, LEGS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,15 +211,16 @@ class PoseCore(ABC):
 
     def _tracker_at(self, pose: Array, known: bool = True) -> PoseTracker:
         """Tracker at a pose; one that is only assumed certifies nothing."""
-        options = self.options
-        return tracker_at(
-            self.platform,
-            pose,
-            options.known_speed if known else None,
-            length_error=options.length_error,
-            leg_noise=_noise(options),
-            max_steps=options.max_steps,
-        )
+        options, speed = self.options, self.options.known_speed if known else None
+        own = {"leg_noise": options.deviations, "max_steps": options.max_steps}
+        if not isinstance(self.platform, OffsetPlatform):
+            return StewartTracker(self.platform, pose, speed, length_error=options.length_error, **own)
+        if speed is not None:
+            raise ParameterError(
+                "max_speed: poses of legs on offset universal joints are not certified by the speed of the platform "
+                "alone; expected [0.0], or the node closed_loop with the largest rates of all joints in its max_speed"
+            )
+        return OffsetTracker(self.platform, pose, **own)
 
     def describe(self, tracked: FollowedPose) -> str:
         """Say what became of lengths, with the name of the leg where it is one."""
@@ -305,7 +273,7 @@ class StewartPoseCore(PoseCore):
         options = self.options
         try:
             if len(options.start_pose) == 7:
-                tracker_at(self.platform, numbers_to_matrix(options.start_pose))
+                self._tracker_at(numbers_to_matrix(options.start_pose), known=False)
         except LieDynamicsError as error:
             raise ParameterError(f"start_pose: {error}") from error
         if self.tracked is None or self._tracker is None:
@@ -365,7 +333,7 @@ class StewartPoseCore(PoseCore):
     @property
     def _deviations(self) -> Array:
         """Standard deviations (6,) of the lengths, with what has refuted the start."""
-        return np.asarray(np.hypot(np.broadcast_to(self.options.leg_noise, LEGS), self.contradiction))
+        return np.asarray(np.hypot(self.options.deviations, self.contradiction))
 
     def _begun(self, tracker: PoseTracker, lengths: Array) -> PoseTracker:
         """Tracker at the pose to which the first lengths lead straight from the start pose.
@@ -390,12 +358,6 @@ class StewartPoseCore(PoseCore):
             kind = "not positive" if np.isfinite(lengths[leg]) else "not finite"
             raise MessageError(kind, f"{self.legs[leg]}: its length is {lengths[leg]} m")
         return self._tracker_at(level_pose(self.platform, lengths), known=False)
-
-
-def _noise(options: StewartPoseOptions) -> float | tuple[float, ...]:
-    """Return standard deviations of the lengths as the library takes them."""
-    noise = options.leg_noise
-    return noise if len(noise) == LEGS else noise[0]
 
 
 def level_pose(platform: Platform, lengths: Array) -> Array:

@@ -308,7 +308,7 @@ class FusingCore(PoseCore):
         self.lost = self.awaits = ""
         self.latest: FusedPose | None = None
         self._good: Array | None = None  # pose to begin again from
-        self._gate = ReacquisitionGate(platform, _leg_noise(options))
+        self._gate = ReacquisitionGate(platform, options.deviations)
         self.times, self._estimate = SensorTimes(self._names), _Estimate()
         self._prepare()
         self.forget()
@@ -318,7 +318,7 @@ class FusingCore(PoseCore):
         self.tracked = None
         self.lost = self.awaits = ""
         self.latest, self._good = None, self.begins.pose
-        self._gate = ReacquisitionGate(self.platform, _leg_noise(self.options))
+        self._gate = ReacquisitionGate(self.platform, self.options.deviations)
         self._forget_time()
 
     def _forget_time(self) -> None:
@@ -334,7 +334,7 @@ class FusingCore(PoseCore):
     def go_on(self) -> None:
         """Go on near here with the options as they are now; changes nothing in place."""
         self._gate = copy.deepcopy(self._gate)
-        self._gate.noise = _leg_noise(self.options)
+        self._gate.noise = self.options.deviations
         if self.tracked is None:
             self._good = self.begins.pose
         elif not self.lost:
@@ -349,7 +349,7 @@ class FusingCore(PoseCore):
             return StewartFusion(
                 self.platform,
                 pose,
-                leg_noise=_leg_noise(self.options).tolist(),
+                leg_noise=self.options.deviations.tolist(),
                 jerk=given.jerk,
                 inertial=given.inertial,
                 sensors=self._sensors,
@@ -520,7 +520,3 @@ class FusingCore(PoseCore):
         told = {self._called.get(sensor, sensor): fault.reason for sensor, fault in fused.left_out.items()}
         told |= dict.fromkeys(self.times.silent(), "silent")
         return ", ".join(f"{sensor} ({reason})" for sensor, reason in told.items())
-
-
-def _leg_noise(options: StewartPoseOptions) -> Array:
-    return np.broadcast_to(options.leg_noise, LEGS)

@@ -14,7 +14,7 @@ import numpy as np
 from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 
-from ...core.errors import MessageError, RequestError
+from ...core.errors import ConfigurationError, MessageError, RequestError
 from ...core.parameters import parameter
 from ...lie_dynamics.stewart import LegReadings, OffsetPlatform, TrackingStatus
 from ...lie_dynamics.stewart.fusion.platform_sensors import READINGS
@@ -37,7 +37,7 @@ from ...ros.outputs.tracked_outputs import (
 )
 from ...ros.wire import qos
 from ...ros.wire.messages import LINEAR_FIRST, nanoseconds
-from .core import FollowedPose, PoseAnswer, PoseCore, StewartPoseCore, StewartPoseOptions, check_offset_joints
+from .core import FollowedPose, PoseAnswer, PoseCore, StewartPoseCore, StewartPoseOptions
 from .fusing import FusedAnswer, FusingCore
 from .fusion_options import FusionOptions, reading_parameter
 from .inputs import LegTopics, make_inputs, tell_of
@@ -164,14 +164,18 @@ class StewartPoseNode(AnsweringNode[PoseCore]):
         super().configure()
         settings = self.settings
         platform = load_any_platform(settings["platform"], self.get_logger())
-        check_offset_joints(platform, settings)
+        if settings["fusion"] and isinstance(platform, OffsetPlatform):
+            raise ConfigurationError(
+                "fusion: takes legs on point joints, and universal_joints are in the platform's file; expected false, "
+                "which answers as long as all six lengths are right"
+            )
         legs = legs_of(settings)
         sensors = load_sensors(settings["platform"], platform)
         tell_of(sensors, settings, self.get_logger())
         values = {**settings, **sensors.values({name: settings[name] for name in READINGS})}
         inputs = make_inputs(settings, legs, LegReadings.from_values(values), sensors)
         core: PoseCore
-        if settings["fusion"] and not isinstance(platform, OffsetPlatform):
+        if settings["fusion"]:
             fusion = FusionOptions.from_values(values)
             core = FusingCore(platform, legs, self.options_of(settings), fusion, sensors.sensors)
         else:

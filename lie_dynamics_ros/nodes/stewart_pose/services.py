@@ -38,11 +38,16 @@ if TYPE_CHECKING:
 
 # Legs on offset universal joints.
 
-Answers = tuple[Array, list[bool], list[str]]
-"""Poses (n, 4, 4), whether they are right, and how they were found or why not."""
+@dataclass
+class Found:
+    """Results for the states of a request: poses (count, 4, 4), whether they are right, and why not."""
+
+    poses: Array
+    valid: list[bool]
+    reasons: list[str]
 
 
-def followed(platform: OffsetPlatform, start: Array, lengths: Array, max_steps: int, each: bool = False) -> Answers:
+def followed(platform: OffsetPlatform, start: Array, lengths: Array, max_steps: int, each: bool = False) -> Found:
     """Return the poses to which lengths (n, 6) lead from a pose, one after the other, or `each` from there."""
     first = OffsetTracker(platform, start, max_steps=max_steps)
     found = []
@@ -50,15 +55,15 @@ def followed(platform: OffsetPlatform, start: Array, lengths: Array, max_steps: 
         tracker = first.with_options(leg_noise=0.0, max_steps=max_steps) if each else first
         found.append(tracker.update(row))
     poses = np.array([tracked.pose for tracked in found])
-    return poses, [tracked.valid for tracked in found], [tracked.message for tracked in found]
+    return Found(poses, [tracked.valid for tracked in found], [tracked.message for tracked in found])
 
 
-def iterated(platform: OffsetPlatform, lengths: Array, guesses: Array) -> Answers:
+def iterated(platform: OffsetPlatform, lengths: Array, guesses: Array) -> Found:
     """Return the poses to which Newton's method leads from guesses (n, 4, 4), these where there is none."""
     poses, errors = newton(platform, lengths, np.array(guesses))
     valid = errors <= CLOSED * lengths.max(axis=1)
     reasons = ["converged" if good else "no pose with these lengths was found from the guess" for good in valid]
-    return np.where(valid[:, None, None], poses, guesses), valid.tolist(), reasons
+    return Found(np.where(valid[:, None, None], poses, guesses), valid.tolist(), reasons)
 
 
 def modes_of_offset_joints(platform: OffsetPlatform, home: Array | None, lengths: Array) -> tuple[Array, Array, str]:
@@ -118,15 +123,6 @@ class Knowledge:
         return rows
 
 
-@dataclass
-class Found:
-    """Results for the states of a request: poses (count, 4, 4), whether they are right, and why not."""
-
-    poses: Array
-    valid: list[bool]
-    reasons: list[str]
-
-
 def warm_up(platform: Platform, log: Logger) -> None:
     """Load what the services need, so that the first call does not disturb the stream."""
     if platform.home_pose is None:
@@ -174,7 +170,7 @@ def _tracked(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found:
     if known.pose is None:
         raise RequestError("nothing is tracked yet: no leg lengths have been followed since the last start")
     if isinstance(known.platform, OffsetPlatform):
-        return Found(*followed(known.platform, known.pose, lengths, known.max_steps))
+        return followed(known.platform, known.pose, lengths, known.max_steps)
     path = StewartTracker(known.platform, known.pose, max_steps=known.max_steps).update_many(lengths)
     return Found(np.array(path.poses), path.valid.tolist(), [path[i].message for i in range(len(path))])
 
@@ -186,7 +182,7 @@ def _from_home(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found:
     if isinstance(known.platform, OffsetPlatform):
         if home is None:
             raise RequestError("FROM_HOME: expected a home pose as the guess, there is no other")
-        return Found(*followed(known.platform, home, lengths, 10 * known.max_steps, each=True))
+        return followed(known.platform, home, lengths, 10 * known.max_steps, each=True)
     found = Found(np.tile(np.eye(4) if home is None else home, (len(lengths), 1, 1)), [], [])
     for i, row in enumerate(lengths):
         try:
@@ -206,7 +202,7 @@ def _from_guess(known: Knowledge, lengths: Array, guesses: list[Array]) -> Found
         raise RequestError(f"FROM_GUESS takes one guess for all or one for each of {len(lengths)} states")
     start = np.broadcast_to(np.array(guesses), (len(lengths), 4, 4))
     if isinstance(known.platform, OffsetPlatform):
-        return Found(*iterated(known.platform, lengths, start))
+        return iterated(known.platform, lengths, start)
     if isinstance(known.platform, RotaryPlatform):
         each = [known.platform.locked(row) for row in lengths]
         results = [solve_forward_kinematics(*held, guess) for held, guess in zip(each, start, strict=True)]

@@ -7,6 +7,7 @@ import math
 from ...arrays import Array, Integers
 from ...engine.compile import inline, kernel, outline
 from ...lie.kernels.quaternions import Rows, coefficients, rotation_rows
+from .covariance import solve
 from .newton import Vec, combine, cross, dot
 
 # A row of segments: value of s at its begin, pose of the tool there (R row by row, p), c for rising powers of s.
@@ -216,38 +217,6 @@ def wrenches(load: Array, row: Array, work: Array, column: int) -> None:
         work[3 + i, column + 1] += force[i]
         work[i, column + 2] = -(lever[i] + load[WRENCH + i])
         work[3 + i, column + 2] = -(weight[i] + load[WRENCH + 3 + i])
-
-
-@outline
-def solve(work: Array, columns: int) -> float:
-    """Solve for columns beside a 6x6 matrix in place, with partial pivoting; return the determinant."""
-    determinant = 1.0
-    for j in range(6):
-        best = j
-        for i in range(j + 1, 6):
-            if abs(work[i, j]) > abs(work[best, j]):
-                best = i
-        pivot = work[best, j]
-        determinant *= pivot
-        if pivot == 0.0:
-            return 0.0
-        if best != j:
-            determinant = -determinant
-            for k in range(j, columns):
-                work[j, k], work[best, k] = work[best, k], work[j, k]
-        for i in range(j + 1, 6):
-            factor = work[i, j] / pivot
-            for k in range(j + 1, columns):
-                work[i, k] -= factor * work[j, k]
-    for j in range(5, -1, -1):
-        pivot = work[j, j]
-        for k in range(6, columns):
-            work[j, k] /= pivot
-        for i in range(j):
-            factor = work[i, j]
-            for k in range(6, columns):
-                work[i, k] -= factor * work[j, k]
-    return determinant
 
 
 @outline

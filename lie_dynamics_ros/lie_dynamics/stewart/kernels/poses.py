@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...engine.compile import inline, kernel, outline
+from ...lie.kernels.quaternions import Quaternion, multiply
 from .newton import (
     CORRECTION,
     INVERSE,
@@ -31,23 +32,10 @@ from .newton import (
     write_pose,
 )
 
-Quaternion = tuple[float, float, float, float]
-
 #: Columns of the report on a pose: distance moved in shares of the radius, the proof's h, worst error of a length [m].
 MOVED, PROOF, ERROR = 0, 1, 2
 _MAX_CORRECTIONS = 15
 _ROUNDING = 1e-15
-
-
-@inline
-def times(q: Quaternion, p: Quaternion) -> Quaternion:
-    """Return the product of two quaternions x, y, z, w."""
-    return (
-        q[3] * p[0] + q[0] * p[3] + q[1] * p[2] - q[2] * p[1],
-        q[3] * p[1] - q[0] * p[2] + q[1] * p[3] + q[2] * p[0],
-        q[3] * p[2] + q[0] * p[1] - q[1] * p[0] + q[2] * p[3],
-        q[3] * p[3] - q[0] * p[0] - q[1] * p[1] - q[2] * p[2],
-    )
 
 
 @inline
@@ -65,7 +53,7 @@ def set_state(m: Array, e: Array, p: Array, frame: Array, n: int) -> None:
     size = 1.0 / math.sqrt(e[n, 0] * e[n, 0] + e[n, 1] * e[n, 1] + e[n, 2] * e[n, 2] + e[n, 3] * e[n, 3])
     local = (e[n, 1] * size, e[n, 2] * size, e[n, 3] * size, e[n, 0] * size)
     base = (-frame[0], -frame[1], -frame[2], frame[3])
-    q = times(times(base, local), (frame[4], frame[5], frame[6], frame[7]))
+    q = multiply(multiply(base, local), (frame[4], frame[5], frame[6], frame[7]))
     t = turned(base, (frame[14] * p[n, 0], frame[14] * p[n, 1], frame[14] * p[n, 2]))
     o = turned(q, row(frame, 11, 0))
     v = (frame[8] + t[0] - o[0], frame[9] + t[1] - o[1], frame[10] + t[2] - o[2])

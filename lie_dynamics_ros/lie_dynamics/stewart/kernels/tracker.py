@@ -57,11 +57,11 @@ from .turning import (
     ANGLES_BEFORE,
     GOAL,
     HORNS,
+    ORIGIN,
     RODS,
     ROTARY,
     place_tips,
     settle_angles,
-    turn_core,
     turned_step,
 )
 
@@ -77,59 +77,61 @@ _SHORTEST = 1e-12
 
 
 @outline
-def follow_core(m: Array, lengths: Array) -> int:
-    """Move the state along the line to `lengths` (6,) [m]; it stays at the last point reached when it cannot go on.
+def follow_core(m: Array, positions: Array) -> int:
+    """Move the state along the line to `positions` (6,); it stays at the last point reached when it cannot go on.
 
-    The pose is a proven one of its branch all along. Returns ARRIVED, AT_SINGULARITY or TOO_MANY_STEPS and writes
-    the memory's REPORT.
+    The line is straight in squared lengths, or in angles of rotary legs. The pose is a proven one of its branch all
+    along. Returns ARRIVED, AT_SINGULARITY or TOO_MANY_STEPS and writes the memory's REPORT.
     """
-    o0, o1, o2 = m[HALF_SQUARES], m[HALF_SQUARES + 1], m[HALF_SQUARES + 2]
-    o3, o4, o5 = m[HALF_SQUARES + 3], m[HALF_SQUARES + 4], m[HALF_SQUARES + 5]
-    done = 0.0
-    stride = 1.0
-    steps = 0
-    corrections = 0
+    rotary = m[ROTARY] > 0.0
+    for k in range(6):
+        m[ORIGIN + k] = m[ANGLES + k] if rotary else m[HALF_SQUARES + k]
+    done, stride = 0.0, 1.0
+    steps, corrections = 0, 0
     worst = 0.0
     code = TOO_MANY_STEPS
     while steps < m[MAX_STEPS]:
         if stride > 1.0 - done:
             stride = 1.0 - done
         s = done + stride
-        m[TARGET] = o0 + s * (0.5 * lengths[0] * lengths[0] - o0)
-        m[TARGET + 1] = o1 + s * (0.5 * lengths[1] * lengths[1] - o1)
-        m[TARGET + 2] = o2 + s * (0.5 * lengths[2] * lengths[2] - o2)
-        m[TARGET + 3] = o3 + s * (0.5 * lengths[3] * lengths[3] - o3)
-        m[TARGET + 4] = o4 + s * (0.5 * lengths[4] * lengths[4] - o4)
-        m[TARGET + 5] = o5 + s * (0.5 * lengths[5] * lengths[5] - o5)
+        for k in range(6):
+            if rotary:
+                m[GOAL + k] = m[ORIGIN + k] + s * (positions[k] - m[ORIGIN + k])
+            else:
+                m[TARGET + k] = m[ORIGIN + k] + s * (0.5 * positions[k] * positions[k] - m[ORIGIN + k])
         q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
         p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
-        n = proven_step(m, False)
+        n = turned_step(m, False) if rotary else proven_step(m, False)
+        stuck = (rotary or n == 0) and not (m[LIPSCHITZ] * _SMALLEST_MOVE * m[RADIUS] < MAX_H)
         if n > 0:
             steps += 1
             corrections += n
             worst = max(worst, m[MARGIN])
             done = s
-            if done >= 1.0:
-                code = ARRIVED
+            if done >= 1.0 or stuck:
+                code = ARRIVED if done >= 1.0 else AT_SINGULARITY
                 break
             stride *= 2.0
             continue
-        if n == 0:
-            # h and the first correction grow linearly with the stride, so this makes the next attempt succeed.
-            h = m[MARGIN]
-            correction = h / m[LIPSCHITZ]
-            shrink = _AIM * min(MAX_H / h, 0.5 * m[BALL] / correction)
-            stuck = not (m[LIPSCHITZ] * _SMALLEST_MOVE * m[RADIUS] < MAX_H)
-        else:
+        shrink = 0.5
+        if n < 0:
             m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
             m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
-            settle_core(m)
-            shrink = 0.5
-            stuck = False
+            if not rotary:
+                settle_core(m)
+        elif rotary:
+            if m[MARGIN] > 2.0:
+                shrink = max(0.1, 1.0 / m[MARGIN])
+        else:
+            # h and the first correction grow linearly with the stride, so this makes the next attempt succeed.
+            h = m[MARGIN]
+            shrink = _AIM * min(MAX_H / h, 0.5 * m[BALL] / (h / m[LIPSCHITZ]))
         stride *= shrink
-        if not (stride > _SHORTEST) or stuck:
+        if not (stride > _SHORTEST) or (stuck and not rotary):
             code = AT_SINGULARITY
             break
+    if rotary and code != ARRIVED:
+        settle_angles(m)
     m[REPORT] = steps
     m[REPORT + 1] = corrections
     m[REPORT + 2] = done
@@ -138,9 +140,9 @@ def follow_core(m: Array, lengths: Array) -> int:
 
 
 @kernel("int64(float64[::1], float64[::1])")
-def follow(m: Array, lengths: Array) -> int:
+def follow(m: Array, positions: Array) -> int:
     """Run `follow_core`."""
-    return follow_core(m, lengths)
+    return follow_core(m, positions)
 
 
 Rows = Integers
@@ -183,7 +185,7 @@ def track_in_steps(m: Array, lengths: Array, out: Array, i: int) -> int:
     t3, t4, t5 = row(m, ANGLES, 1)
     q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
     p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
-    code = turn_core(m, lengths) if rotary else follow_core(m, lengths)
+    code = follow_core(m, lengths)
     out[i, N_STEPS] = m[REPORT]
     out[i, N_CORRECTIONS] = m[REPORT + 1]
     out[i, COVERED] = m[REPORT + 2]
@@ -324,44 +326,22 @@ def solve_rates(m: Array, start: int, out: Array, i: int, column: int) -> None:
 
 
 @outline
-def write_rates(m: Array, lengths: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
-    """Write the body twist for the leg rates, and its derivative for their derivatives where given (size 6).
+def write_rates(m: Array, positions: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
+    """Write the body twist for rates of the motors, and its derivative for their derivatives where given (size 6).
 
     With d the leg and e = v + w x b its rate, both in the platform frame: J (w, v) = L L', and
-    J (w', v') = L'^2 + L L'' - |e|^2 - d . (w x e).
+    J (w', v') = L'^2 + L L'' - |e|^2 - d . (w x e). Of rotary legs, with a' and a'' of the tips in the platform frame:
+    J (w, v) = d . a', and J (w', v') = d . a'' - |e - a'|^2 - d . (w x e).
     """
+    rotary = m[ROTARY] > 0.0
     misfit(m, True)
+    R = rotation(m)
+    r0, r1, r2 = (R[0], R[1], R[2]), (R[3], R[4], R[5]), (R[6], R[7], R[8])
     for k in range(6):
-        m[TARGET + k] = lengths[k] * rates[k]
-    solve_rates(m, TARGET, out, i, TWIST)
-    w = (out[i, TWIST], out[i, TWIST + 1], out[i, TWIST + 2])
-    v = (out[i, TWIST + 3], out[i, TWIST + 4], out[i, TWIST + 5])
-    if accelerations.shape[0] == 6:
-        for k in range(6):
-            t = cross(w, row(m, PLATFORM, k))
-            e = (v[0] + t[0], v[1] + t[1], v[2] + t[2])
-            centripetal = dot(e, e) + dot(row(m, DIRECTION, k), cross(w, e))
-            m[TARGET + k] = rates[k] * rates[k] + lengths[k] * accelerations[k] - centripetal
-        solve_rates(m, TARGET, out, i, ACCELERATION)
-        shift_origin(m, out, i, ACCELERATION)
-    else:
-        for k in range(6):
-            out[i, ACCELERATION + k] = math.nan
-    shift_origin(m, out, i, TWIST)
-
-
-@outline
-def write_turning_rates(m: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
-    """Write as `write_rates` for rates and accelerations of angles, those of the state.
-
-    With a' and a'' of the tips, in the platform frame, in place of rates of lengths: J (w, v) = d . a', and
-    J (w', v') = d . a'' - |e - a'|^2 - d . (w x e).
-    """
-    misfit(m, True)
-    r0, r1, r2 = rotation_rows(m)
-    for k in range(6):
-        across = combine(tip_across(m, k, 1.0), r0, r1, r2)
-        m[TARGET + k] = rates[k] * dot(row(m, DIRECTION, k), across)
+        if rotary:
+            m[TARGET + k] = rates[k] * dot(row(m, DIRECTION, k), combine(tip_across(m, k, 1.0), r0, r1, r2))
+        else:
+            m[TARGET + k] = positions[k] * rates[k]
     solve_rates(m, TARGET, out, i, TWIST)
     w = (out[i, TWIST], out[i, TWIST + 1], out[i, TWIST + 2])
     v = (out[i, TWIST + 3], out[i, TWIST + 4], out[i, TWIST + 5])
@@ -369,12 +349,15 @@ def write_turning_rates(m: Array, rates: Array, accelerations: Array, out: Array
         for k in range(6):
             t, d = cross(w, row(m, PLATFORM, k)), row(m, DIRECTION, k)
             e = (v[0] + t[0], v[1] + t[1], v[2] + t[2])
-            across = combine(tip_across(m, k, 1.0), r0, r1, r2)
-            along = combine(tip_across(m, k, 0.0), r0, r1, r2)
             x, y = rates[k], accelerations[k]
-            gap = (e[0] - x * across[0], e[1] - x * across[1], e[2] - x * across[2])
-            bent = y * dot(d, across) - x * x * dot(d, along)
-            m[TARGET + k] = bent - dot(gap, gap) - dot(d, cross(w, e))
+            if rotary:
+                across = combine(tip_across(m, k, 1.0), r0, r1, r2)
+                along = combine(tip_across(m, k, 0.0), r0, r1, r2)
+                gap = (e[0] - x * across[0], e[1] - x * across[1], e[2] - x * across[2])
+                bent = y * dot(d, across) - x * x * dot(d, along)
+                m[TARGET + k] = bent - dot(gap, gap) - dot(d, cross(w, e))
+            else:
+                m[TARGET + k] = x * x + positions[k] * y - (dot(e, e) + dot(d, cross(w, e)))
         solve_rates(m, TARGET, out, i, ACCELERATION)
         shift_origin(m, out, i, ACCELERATION)
     else:
@@ -391,22 +374,6 @@ def tip_across(m: Array, i: int, derivative: float) -> Vec:
     if derivative > 0.0:
         c, s = -s, c
     return (c * x[0] + s * y[0], c * x[1] + s * y[1], c * x[2] + s * y[2])
-
-
-@inline
-def rotation_rows(m: Array) -> tuple[Vec, Vec, Vec]:
-    """Return the rows of the state's rotation."""
-    R = rotation(m)
-    return (R[0], R[1], R[2]), (R[3], R[4], R[5]), (R[6], R[7], R[8])
-
-
-@inline
-def write_known_rates(m: Array, positions: Array, rates: Array, accelerations: Array, out: Array, i: int) -> None:
-    """Write twist and acceleration for what is known of the motors."""
-    if m[ROTARY] > 0.0:
-        write_turning_rates(m, rates, accelerations, out, i)
-    else:
-        write_rates(m, positions, rates, accelerations, out, i)
 
 
 @inline
@@ -455,7 +422,7 @@ def update(m: Array, known: Array, lengths: Array, rates: Array, accelerations: 
         code += out.shape[0]
         clear_rates(out, i)
     elif known[0] > 0.0:
-        write_known_rates(m, lengths, rates, accelerations if known[0] > 1.0 else rates[:0], out, i)
+        write_rates(m, lengths, rates, accelerations if known[0] > 1.0 else rates[:0], out, i)
     else:
         clear_rates(out, i)
     if undecided(m, out, i):
@@ -480,7 +447,7 @@ def update_many(
             m[DT] = dt[i]
         if track(m, lengths[i], out, i) == TRACKED and rates.shape[0] > 0:
             a = accelerations[i] if accelerations.shape[0] > 0 else nothing
-            write_known_rates(m, lengths[i], rates[i], a, out, i)
+            write_rates(m, lengths[i], rates[i], a, out, i)
         else:
             clear_rates(out, i)
         if undecided(m, out, i):
@@ -495,7 +462,7 @@ def rewrite(m: Array, lengths: Array, rates: Array, accelerations: Array, out: A
     i = where[0]
     write_place(m, out, i, TRACKED)
     if rates.shape[0] == 6:
-        write_known_rates(m, lengths, rates, accelerations, out, i)
+        write_rates(m, lengths, rates, accelerations, out, i)
     else:
         clear_rates(out, i)
 

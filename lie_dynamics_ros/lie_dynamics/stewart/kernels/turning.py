@@ -27,14 +27,11 @@ from .newton import (
     LIPSCHITZ,
     MARGIN,
     MAX_H,
-    MAX_STEPS,
     MISFIT,
     PLATFORM,
     POSITION,
-    QUATERNION,
     RADIUS,
     REACH,
-    REPORT,
     TARGET,
     apply_inverse,
     bound_second_derivative,
@@ -59,13 +56,8 @@ HORNS = NEXT + 37  # at angle 0, 6 x 3 [m]
 ACROSS = NEXT + 55  # at 90 degrees, 6 x 3 [m]
 LONG = NEXT + 73  # lengths of horns, 6 [m]
 RODS = NEXT + 79  # lengths of rods, 6 [m]
-SIZE = NEXT + 85
-
-#: What `turn_core` returns, as `follow_core` does.
-ARRIVED, AT_SINGULARITY, TOO_MANY_STEPS = 0, 1, 2
-#: A line ends at a singularity where no step that moves the platform by this share of its radius can be proven, or
-#: where steps fail even for this fraction of it.
-_SMALLEST_MOVE, _SHORTEST = 1e-6, 1e-12
+ORIGIN = NEXT + 85  # where a line begins: half squares of lengths, or angles, 6
+SIZE = NEXT + 91
 
 
 @inline
@@ -134,67 +126,6 @@ def turned_step(m: Array, use_history: bool) -> int:
         for i in range(6):
             m[ANGLES + i] = m[GOAL + i]
     return n
-
-
-@outline
-def turn_core(m: Array, angles: Array) -> int:
-    """Move the state along the line to `angles` (6,) [rad]; it stays at the last point reached when it cannot go on.
-
-    Returns ARRIVED, AT_SINGULARITY or TOO_MANY_STEPS and writes the memory's REPORT.
-    """
-    t0, t1, t2 = row(m, ANGLES, 0)
-    t3, t4, t5 = row(m, ANGLES, 1)
-    done, stride = 0.0, 1.0
-    steps, corrections = 0, 0
-    worst = 0.0
-    code = TOO_MANY_STEPS
-    while steps < m[MAX_STEPS]:
-        if stride > 1.0 - done:
-            stride = 1.0 - done
-        s = done + stride
-        m[GOAL] = t0 + s * (angles[0] - t0)
-        m[GOAL + 1] = t1 + s * (angles[1] - t1)
-        m[GOAL + 2] = t2 + s * (angles[2] - t2)
-        m[GOAL + 3] = t3 + s * (angles[3] - t3)
-        m[GOAL + 4] = t4 + s * (angles[4] - t4)
-        m[GOAL + 5] = t5 + s * (angles[5] - t5)
-        q0, q1, q2, q3 = m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3]
-        p0, p1, p2 = m[POSITION], m[POSITION + 1], m[POSITION + 2]
-        n = turned_step(m, False)
-        if n > 0:
-            steps += 1
-            corrections += n
-            worst = max(worst, m[MARGIN])
-            done = s
-            if done >= 1.0:
-                code = ARRIVED
-                break
-            if not (m[LIPSCHITZ] * _SMALLEST_MOVE * m[RADIUS] < MAX_H):
-                code = AT_SINGULARITY
-                break
-            stride *= 2.0
-            continue
-        m[QUATERNION], m[QUATERNION + 1], m[QUATERNION + 2], m[QUATERNION + 3] = q0, q1, q2, q3
-        m[POSITION], m[POSITION + 1], m[POSITION + 2] = p0, p1, p2
-        stride *= 0.5
-        if n == 0 and m[MARGIN] > 2.0:
-            stride *= max(0.1, 1.0 / m[MARGIN]) * 2.0
-        if not (stride > _SHORTEST):
-            code = AT_SINGULARITY
-            break
-    if code != ARRIVED:
-        settle_angles(m)
-    m[REPORT] = steps
-    m[REPORT + 1] = corrections
-    m[REPORT + 2] = done
-    m[REPORT + 3] = worst
-    return code
-
-
-@kernel("(float64[::1], float64[::1])")
-def turn(m: Array, angles: Array) -> int:
-    """Run `turn_core`."""
-    return turn_core(m, angles)
 
 
 @kernel("(float64[::1], float64[::1])")

@@ -75,8 +75,12 @@ class Chart(ABC):
         """Unknowns after a step (n, k)."""
 
     @abstractmethod
+    def legs(self, equations: LegEquations, x: Array) -> tuple[Array, Array]:
+        """Arms ``R b_i`` and leg vectors, (n, 6, 3) each."""
+
     def residual(self, equations: LegEquations, x: Array) -> Array:
         """Residuals (n, m), m = 6, or 7 with the norm equation of `Quaternion`."""
+        return equations.residual(self.legs(equations, x)[1])
 
     @abstractmethod
     def linearise(self, equations: LegEquations, x: Array) -> tuple[Array, Array]:
@@ -102,13 +106,14 @@ class PoseSE3(Chart):
         motion = se3.exp(step)
         return np.asarray(x @ motion if self.screw == "body" else motion @ x)
 
-    def residual(self, equations: LegEquations, x: Array) -> Array:
-        """Six leg residuals."""
-        return equations.residual(self._legs(equations, x))
+    def legs(self, equations: LegEquations, x: Array) -> tuple[Array, Array]:
+        """By the rotation of the pose."""
+        arms = equations.platform_points @ np.swapaxes(x[:, :3, :3], -1, -2)
+        return arms, equations.legs(arms, x[:, :3, 3])
 
     def linearise(self, equations: LegEquations, x: Array) -> tuple[Array, Array]:
         """Residuals and (24) or (23)."""
-        legs = self._legs(equations, x)
+        _, legs = self.legs(equations, x)
         gradient = equations.gradient(legs)
         if self.screw == "body":
             gradient = gradient @ x[:, :3, :3]
@@ -116,11 +121,6 @@ class PoseSE3(Chart):
         else:
             moments = np.cross(equations.base_points, gradient)
         return equations.residual(legs), np.concatenate([moments, gradient], axis=-1)
-
-    @staticmethod
-    def _legs(equations: LegEquations, x: Array) -> Array:
-        arms = equations.platform_points @ np.swapaxes(x[:, :3, :3], -1, -2)
-        return equations.legs(arms, x[:, :3, 3])
 
 
 @dataclass(frozen=True)
@@ -139,21 +139,17 @@ class RollPitchYaw(Chart):
         """Add the step."""
         return x + step
 
-    def residual(self, equations: LegEquations, x: Array) -> Array:
-        """Six leg residuals."""
-        return equations.residual(equations.legs(self._arms(equations, x), x[:, :3]))
+    def legs(self, equations: LegEquations, x: Array) -> tuple[Array, Array]:
+        """By the rotation of the angles."""
+        arms = equations.platform_points @ np.swapaxes(so3.from_rpy(x[:, 3:]), -1, -2)
+        return arms, equations.legs(arms, x[:, :3])
 
     def linearise(self, equations: LegEquations, x: Array) -> tuple[Array, Array]:
         """Residuals and Jacobian; an angle turns the arm about its own axis, as seen in {N}."""
-        arms = self._arms(equations, x)
-        legs = equations.legs(arms, x[:, :3])
+        arms, legs = self.legs(equations, x)
         gradient = equations.gradient(legs)
         moments = np.cross(arms, gradient)
         return equations.residual(legs), np.concatenate([gradient, moments @ self._axes(x)], axis=-1)
-
-    @staticmethod
-    def _arms(equations: LegEquations, x: Array) -> Array:
-        return np.asarray(equations.platform_points @ np.swapaxes(so3.from_rpy(x[:, 3:]), -1, -2))
 
     @staticmethod
     def _axes(x: Array) -> Array:
@@ -197,13 +193,12 @@ class Quaternion(Chart):
 
     def residual(self, equations: LegEquations, x: Array) -> Array:
         """Six leg residuals and that of the norm."""
-        return self._with_norm(equations.residual(equations.legs(self._arms(equations, x), x[:, :3])), x)
+        return self._with_norm(super().residual(equations, x), x)
 
     def linearise(self, equations: LegEquations, x: Array) -> tuple[Array, Array]:
         """Residuals and Jacobian."""
         v, w, b = x[:, None, 3:6], x[:, None, 6:], equations.platform_points[None]
-        arms = self._arms(equations, x)
-        legs = equations.legs(arms, x[:, :3])
+        arms, legs = self.legs(equations, x)
         gradient = equations.gradient(legs)
         # d(M b) = (2 w b + 2 v x b) dw + [-2 b v^T + 2 (v.b) I + 2 v b^T - 2 w [b]] dv, contracted with the gradient.
         along = _dot(gradient, b)
@@ -226,12 +221,13 @@ class Quaternion(Chart):
         excess = self.weight * (_dot(x[:, 3:], x[:, 3:]) - 1.0)
         return np.concatenate([residual, excess], axis=-1)
 
-    def _arms(self, equations: LegEquations, x: Array) -> Array:
+    def legs(self, equations: LegEquations, x: Array) -> tuple[Array, Array]:
+        """By the quaternion, as ``rotation`` says."""
         v, w, b = x[:, None, 3:6], x[:, None, 6:], equations.platform_points[None]
         arms: Array = (w * w - _dot(v, v)) * b + 2.0 * _dot(v, b) * v + 2.0 * w * np.cross(v, b)
         if self.rotation == "normalised":
             arms = arms / (w * w + _dot(v, v))
-        return arms
+        return arms, equations.legs(arms, x[:, :3])
 
 
 def _dot(left: Array, right: Array) -> Array:

@@ -12,9 +12,10 @@ Each problem of a batch runs as if alone: those that have ended are set aside, t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +72,11 @@ class GaussNewtonOptions:
     eps3: float = 1e-14
     k_max: int = 200
 
+    def __post_init__(self) -> None:
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if not np.all((alpha > 0.0) & (alpha < 1.0)) and self.accept != "always":
+            raise StewartError(f"option alpha is {alpha}, expected step factors between 0 and 1, both excluded")
+
 
 @dataclass(frozen=True)
 class LevenbergMarquardtOptions:
@@ -86,6 +92,10 @@ class LevenbergMarquardtOptions:
     eps1: float = 1e-14
     eps2: float = 1e-14
     k_max: int = 200
+
+    def __post_init__(self) -> None:
+        if not np.all(np.asarray(self.tau, dtype=np.float64) > 0.0):
+            raise StewartError(f"option tau is {self.tau}, expected positive damping ratios")
 
 
 @dataclass(frozen=True)
@@ -285,100 +295,51 @@ def _accepts(chart: Chart, problem: tuple[LegEquations, Array, Array, Array], al
 # Names and options of the forward kinematics solvers: which chart and which iteration a method stands for.
 
 
-class Settings:
-    """Options by name, each taken once; what nobody takes is an error that lists the known ones."""
+@dataclass(frozen=True)
+class _CommonOptions:
+    """Options that every method has, see `solve_forward_kinematics`."""
 
-    def __init__(self, method: str, options: dict[str, Any]) -> None:
-        self.method = method
-        self._options = options
-        self._known: list[str] = []
-
-    def take(self, name: str, default: Any) -> Any:
-        """Return an option, or its default."""
-        self._known.append(name)
-        return self._options.pop(name, default)
-
-    def choice(self, name: str, allowed: tuple[str, ...], default: str) -> Any:
-        """Return an option that must be one of some words."""
-        value = self.take(name, default)
-        if value not in allowed:
-            raise StewartError(f"option {name} is {value!r}, expected one of {', '.join(map(repr, allowed))}")
-        return value
-
-    def refuse_rest(self) -> None:
-        """Raise StewartError for options that the method does not know."""
-        if self._options:
-            unknown, known = ", ".join(sorted(self._options)), ", ".join(self._known)
-            raise StewartError(f"method {self.method!r} has no option {unknown}; its options are {known}")
+    record_path: bool = False
+    length_unit: float | None = None
+    residual: ResidualForm = "squared"
+    tolerance: float | None = None
 
 
-Iterate = Callable[[Chart, LegEquations, Array, "tuple[int, ...]", bool], Outcome]
+_Options = TypeVar("_Options")
 
 
-def _gauss_newton(settings: Settings) -> Iterate:
-    """Read the options of A1 and return the iteration."""
-    allowed = {
-        "accept": ("monotone", "strict", "decrease", "always"),
-        "shrink": ("square", "power"),
-        "order": ("square then test", "test then square"),
-    }
+@lru_cache
+def _words(cls: Any) -> dict[str, tuple[str, ...]]:
+    """Words that options may be, by the names of these."""
+    hints = get_type_hints(cls).items()
+    return {name: get_args(hint) for name, hint in hints if cast("Any", get_origin(hint)) is Literal}
+
+
+def _taken(cls: type[_Options], options: dict[str, Any], known: list[str], defaults: Mapping[str, Any]) -> _Options:
+    """Make a dataclass of the options by the names of its fields, which are taken out and noted as known."""
     values: dict[str, Any] = {}
-    for field in fields(GaussNewtonOptions):
-        if field.name in allowed:
-            values[field.name] = settings.choice(field.name, allowed[field.name], str(field.default))
-        else:
-            values[field.name] = settings.take(field.name, field.default)
-    alpha = np.asarray(values.pop("alpha"), dtype=np.float64)
-    if not np.all((alpha > 0.0) & (alpha < 1.0)) and values["accept"] != "always":
-        raise StewartError(f"option alpha is {alpha}, expected step factors between 0 and 1, both excluded")
-
-    def iterate(chart: Chart, equations: LegEquations, x: Array, batch: tuple[int, ...], record: bool) -> Outcome:
-        spread = np.broadcast_to(alpha, batch).reshape(-1)
-        return gauss_newton(chart, equations, x, GaussNewtonOptions(alpha=spread, **values), record)
-
-    return iterate
+    for field in fields(cls):  # type: ignore[arg-type]
+        known.append(field.name)
+        values[field.name] = value = options.pop(field.name, defaults.get(field.name, field.default))
+        words = _words(cast("Any", cls)).get(field.name)
+        if words and value not in words:
+            raise StewartError(f"option {field.name} is {value!r}, expected one of {', '.join(map(repr, words))}")
+    return cls(**values)
 
 
-def _levenberg_marquardt(settings: Settings, **defaults: float) -> Iterate:
-    """Read the options of A2 and return the iteration."""
-    values = {
-        field.name: settings.take(field.name, defaults.get(field.name, field.default))
-        for field in fields(LevenbergMarquardtOptions)
-    }
-    tau = np.asarray(values.pop("tau"), dtype=np.float64)
-    if not np.all(tau > 0.0):
-        raise StewartError(f"option tau is {tau}, expected positive damping ratios")
-
-    def iterate(chart: Chart, equations: LegEquations, x: Array, batch: tuple[int, ...], record: bool) -> Outcome:
-        spread = np.broadcast_to(tau, batch).reshape(-1)
-        return levenberg_marquardt(chart, equations, x, LevenbergMarquardtOptions(tau=spread, **values), record)
-
-    return iterate
-
-
-def _on_se3(settings: Settings, default: Literal["body", "spatial"]) -> Chart:
-    return PoseSE3(settings.choice("screw", ("body", "spatial"), default))
-
-
-def _on_quaternions(settings: Settings) -> Chart:
-    rotation = settings.choice("rotation", ("homogeneous", "normalised"), "normalised")
-    return Quaternion(rotation, float(settings.take("weight", 1.0)), bool(settings.take("rescale", False)))
-
-
-#: The solvers by name: what to hold the pose in, and how to iterate.
-METHOD_BUILDERS: dict[str, Callable[[Settings], tuple[Chart, Iterate]]] = {
-    "auto": lambda settings: (_on_se3(settings, "body"), _levenberg_marquardt(settings, tau=0.1)),
-    "gn-se3": lambda settings: (_on_se3(settings, "body"), _gauss_newton(settings)),
-    "lm-se3": lambda settings: (_on_se3(settings, "spatial"), _levenberg_marquardt(settings)),
-    "gn-r6": lambda settings: (RollPitchYaw(), _gauss_newton(settings)),
-    "lm-r6": lambda settings: (RollPitchYaw(), _levenberg_marquardt(settings)),
-    "gn-quat": lambda settings: (_on_quaternions(settings), _gauss_newton(settings)),
-    "lm-quat": lambda settings: (_on_quaternions(settings), _levenberg_marquardt(settings)),
+_Method = tuple[type[Chart], type[GaussNewtonOptions] | type[LevenbergMarquardtOptions], dict[str, Any]]
+#: The solvers by name: what to hold the pose in, how to iterate, and defaults that are the method's own.
+_METHODS: dict[str, _Method] = {
+    "auto": (PoseSE3, LevenbergMarquardtOptions, {"tau": 0.1}),
+    "gn-se3": (PoseSE3, GaussNewtonOptions, {}),
+    "lm-se3": (PoseSE3, LevenbergMarquardtOptions, {"screw": "spatial"}),
+    "gn-r6": (RollPitchYaw, GaussNewtonOptions, {}),
+    "lm-r6": (RollPitchYaw, LevenbergMarquardtOptions, {}),
+    "gn-quat": (Quaternion, GaussNewtonOptions, {}),
+    "lm-quat": (Quaternion, LevenbergMarquardtOptions, {}),
 }
-
-
 #: Names that `solve_forward_kinematics` takes as ``method``.
-METHODS = tuple(METHOD_BUILDERS)
+METHODS = tuple(_METHODS)
 #: Unit of the paper [m]: its thresholds and its damping are for lengths in cm.
 PAPER_UNIT = 0.01
 _GUESS_TOLERANCE = 1e-3
@@ -441,35 +402,46 @@ def solve_forward_kinematics(
     require_legs(platform)
     if isinstance(platform, RotaryPlatform):
         platform, lengths = platform.locked(lengths)
-    build = METHOD_BUILDERS.get(method) if isinstance(method, str) else None
-    if build is None:
+    if not isinstance(method, str) or method not in _METHODS:
         raise StewartError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
-    settings = Settings(method, dict(options))
-    chart, iterate = build(settings)
-    record = bool(settings.take("record_path", False))
-    unit = float(settings.take("length_unit", platform.characteristic_length if method == "auto" else PAPER_UNIT))
+    (held, iteration, defaults), left, known = _METHODS[method], dict(options), list[str]()
+    chart, iterated = _taken(held, left, known, defaults), _taken(iteration, left, known, defaults)
+    common = _taken(_CommonOptions, left, known, {})
+    if left:
+        unknown = ", ".join(sorted(left))
+        raise StewartError(f"method {method!r} has no option {unknown}; its options are {', '.join(known)}")
+    unit = PAPER_UNIT if method != "auto" else platform.characteristic_length
+    unit = unit if common.length_unit is None else float(common.length_unit)
     if not 0.0 < unit < np.inf:
         raise StewartError(f"length_unit is {unit}, expected a positive length in metres")
-    form: ResidualForm = settings.choice("residual", ("squared", "length"), "squared")
     targets, poses, batch = _as_batch(check_lengths(lengths, platform), guess)
     check_place(platform, poses, "guess")
-    tolerance = settings.take("tolerance", None)
-    tolerances = (
-        _RELATIVE_TOLERANCE * targets.max(axis=1) if tolerance is None else np.full(len(targets), float(tolerance))
-    )
-    settings.refuse_rest()
+    tolerance = _RELATIVE_TOLERANCE * targets.max(axis=1) if common.tolerance is None else float(common.tolerance)
 
     scaled = poses.copy()
     scaled[:, :3, 3] /= unit
-    equations = LegEquations(platform.base_points / unit, platform.platform_points / unit, targets / unit, form)
+    ends = platform.base_points / unit, platform.platform_points / unit
+    equations = LegEquations(*ends, targets / unit, common.residual)
     # Iterates of a diverging problem may overflow; the result then says so.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        outcome = iterate(chart, equations, chart.from_pose(scaled), batch, record)
+        start = chart.from_pose(scaled)
+        if isinstance(iterated, GaussNewtonOptions):
+            iterated = replace(iterated, alpha=_each(iterated.alpha, batch))
+            outcome = gauss_newton(chart, equations, start, iterated, common.record_path)
+        else:
+            iterated = replace(iterated, tau=_each(iterated.tau, batch))
+            outcome = levenberg_marquardt(chart, equations, start, iterated, common.record_path)
         found = _unscaled(chart.to_pose(outcome.x), unit, poses)
-        path = np.stack([_unscaled(chart.to_pose(x), unit, poses) for x in outcome.path]) if record else None
+        way = [_unscaled(chart.to_pose(x), unit, poses) for x in outcome.path]
+    path = np.stack(way) if common.record_path else None
     if path is not None and not batch:
         path = path[:, 0]
-    return _result(platform, targets, found, outcome, tolerances, batch, path)
+    return _result(platform, targets, found, outcome, np.broadcast_to(tolerance, len(targets)), batch, path)
+
+
+def _each(value: float | Array, batch: tuple[int, ...]) -> Array:
+    """Return one number for each problem of a batch."""
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), batch).reshape(-1)
 
 
 def _as_batch(lengths: ArrayLike, guess: ArrayLike) -> tuple[Array, Array, tuple[int, ...]]:

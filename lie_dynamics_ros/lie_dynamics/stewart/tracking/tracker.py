@@ -30,7 +30,6 @@ from ..kernels import tracker as tk
 from ..kernels import turning
 from ..kernels.tracker import ARRIVED, AT_SINGULARITY, follow
 from ..kernels.tracker import update as _update
-from ..kernels.turning import turn
 from ..solvers.memory import as_max_steps, new_memory, put_at, read_pose
 from .reach import Anchor, decide
 from .result import TrackedPath, TrackedPose
@@ -462,7 +461,6 @@ def solve_from_home(
         (millimetres); a singular home pose.
     """
     require_legs(platform)
-    rotary = isinstance(platform, RotaryPlatform)
     if isinstance(platform, RotaryPlatform):
         wanted = np.array(as_vector(lengths, N_LEGS, "angles"))
     else:
@@ -476,7 +474,7 @@ def solve_from_home(
         home_pose = level_home(platform.locked(wanted)[0], wanted)
     home = se3.check(np.asarray(home_pose, dtype=np.float64), "home_pose")
     memory = new_memory(platform, home, max_steps)
-    code = (turn if rotary else follow)(memory, wanted)
+    code = follow(memory, wanted)
     steps, iterations, fraction = memory[nk.REPORT : nk.REPORT + 3]
     modes = None if code == ARRIVED else assembly_modes(platform, wanted)
     reason = StopReason.ARRIVED
