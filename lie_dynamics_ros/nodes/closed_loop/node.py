@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.time import Time as RclpyTime
-from trajectory_msgs.msg import JointTrajectory
 
-from ...core.commands import HybridCommand
 from ...core.errors import ConfigurationError
 from ...core.mechanism import MechanismParameters
 from ...core.parameters import parameter
 from ...lie_dynamics import LieDynamicsError
 from ...lie_dynamics.constraints.travel import joined
 from ...lie_dynamics.tracking import TrackingStatus
-from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
 from ...ros.inputs.model_loading import load_mechanism
 from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.node.robot_node import RobotNode, RobotNodeParameters
@@ -41,7 +38,6 @@ from ...ros.outputs.tracked_outputs import (
     all_travel,
     word_for,
 )
-from ...ros.wire.compatibility import interfaces
 from ...ros.wire.messages import LINEAR_FIRST
 from .core import ClosedLoopCore, ClosedLoopOptions, LoopAnswer
 
@@ -99,10 +95,7 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         self._poses = PoseOutputs(self, self.settings["publish_tf"])
         self._certainty = Certainty(self, WHAT, LOOKS)
         self._travel = TravelInTurn()
-        messages = interfaces("msg")
-        if messages is not None:
-            self.take_in(messages.HybridCommand, "~/command", partial(self._take_command, read_hybrid_command))
-        self.take_in(JointTrajectory, "~/joint_trajectory", partial(self._take_command, read_trajectory_command))
+        self.take_commands()
         self.serve_reset(_next_start)
         self.serve_trigger("~/travel_left", lambda: all_travel(self._ways()))
 
@@ -195,11 +188,6 @@ class ClosedLoopNode(RobotNode[ClosedLoopCore]):
         poses.publish_matrix(pose, stamp)
         if poses.twist_wanted:
             poses.publish_twist(tracked.twist(frame, answer.state.velocity), pose[:3, :3], stamp)
-
-    def _take_command(
-        self, read: Callable[..., HybridCommand], core: ClosedLoopCore, inputs: RobotInputs, message: Any
-    ) -> None:
-        core.command.put(read(message, inputs.commands), self.ros_time())
 
     # Services.
 

@@ -6,20 +6,15 @@ See doc/nodes/hybrid_dynamics.md for topics, services, parameters, units, frames
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from trajectory_msgs.msg import JointTrajectory
 
-from ...core.commands import HybridCommand
 from ...core.errors import ParameterError
 from ...core.robot_state import DynamicsAnswer
-from ...ros.inputs.commands import read_hybrid_command, read_trajectory_command
-from ...ros.inputs.robot_inputs import RobotInputs
 from ...ros.node.robot_node import DynamicsServices, RobotNode, TreeNodeParameters
 from ...ros.node.spinning import run
 from ...ros.outputs import diagnostics
@@ -33,7 +28,6 @@ from ...ros.outputs.output import (
     StateReports,
     WrenchOutput,
 )
-from ...ros.wire.compatibility import interfaces
 from .core import HybridAnswer, HybridDynamicsCore, HybridDynamicsOptions
 
 
@@ -65,10 +59,7 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
         if self.settings["base_motion"] == "odometry":
             self._base_outputs = WrenchOutput(self, "~/base_wrench"), BaseAcceleration(self)
         self._reports = StateReports(self, "~/dynamics_state", "DynamicsState", DynamicsAnswer)
-        messages = interfaces("msg")
-        if messages is not None:
-            self.take_in(messages.HybridCommand, "~/command", partial(self._take_command, read_hybrid_command))
-        self.take_in(JointTrajectory, "~/joint_trajectory", partial(self._take_command, read_trajectory_command))
+        self.take_commands()
         DynamicsServices(self).offer("hybrid_dynamics", "forward_dynamics", "dynamics_derivatives")
 
     # Configuration.
@@ -107,11 +98,6 @@ class HybridDynamicsNode(RobotNode[HybridDynamicsCore]):
             wrench = np.zeros(6) if free else core.base_wrench(answer.state, answer.acceleration)
             if wrench is not None:
                 wrench_output.publish(self.frame_of(core.root_link), wrench, stamp)
-
-    def _take_command(
-        self, read: Callable[..., HybridCommand], core: HybridDynamicsCore, inputs: RobotInputs, message: Any
-    ) -> None:
-        core.command.put(read(message, inputs.commands), self.ros_time())
 
     # Diagnostics.
 

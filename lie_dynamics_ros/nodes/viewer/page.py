@@ -230,16 +230,10 @@ PALETTE = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b",
 
 
 class Page:
-    """A page that shows pictures; open from the beginning, until `close`.
+    """A page that shows pictures at an address of this machine; open from the beginning, until `close`.
 
-    Parameters
-    ----------
-    address : str
-        Of this machine, at which the page can be reached.
-    port : int
-        Where it is taken, the next free one is. 0: any.
-    place : ndarray, shape (3,)
-        Where the base of the Stewart platform is drawn [m].
+    Where the port is taken, the next free one is; 0 for any. The base of the Stewart platform is drawn at a place (3,)
+    [m].
 
     Raises
     ------

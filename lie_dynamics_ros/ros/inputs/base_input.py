@@ -18,7 +18,7 @@ from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..wire import qos
 from ..wire.messages import nanoseconds, pose_to_matrix, read_imu, twist_to_array
-from .robot_inputs import InputNode, RobotInputs
+from .robot_inputs import RobotInputs
 
 if TYPE_CHECKING:
     from ...core.robot_core import RobotCore
@@ -54,7 +54,7 @@ class ImuParameters(Parameters):
 class ImuInput:
     """The topic imu of a node, where the parameter gravity_source selects it."""
 
-    def __init__(self, node: InputNode) -> None:
+    def __init__(self, node: Any) -> None:
         self._node = node
         self._used = node.settings["gravity_source"] == "imu"
         if self._used:
@@ -138,7 +138,7 @@ def check_base(values: Mapping[str, Any]) -> bool:
 class BaseInput:
     """Topics with the motion of the base of a node's robot, where its parameters select them."""
 
-    def __init__(self, node: InputNode) -> None:
+    def __init__(self, node: Any) -> None:
         self._node = node
         self._subscription = None
         if node.settings.get("base_motion") == "odometry" and OdometryMessage is not None:

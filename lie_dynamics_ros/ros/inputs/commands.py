@@ -42,12 +42,8 @@ def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> H
         raise MessageError(COMMANDS, "a trajectory without points")
     match = joints.match(message.joint_names)
     point = message.points[0]
-    fields = []
-    for name, values in (("accelerations", point.accelerations), ("effort", point.effort)):
-        if len(values):
-            _check_size(name, len(values), match)
-        fields.append(np.asarray(values) if len(values) else np.full(match.size, np.nan))
-    accelerations, efforts = fields
+    accelerations = _field("accelerations", point.accelerations, match)
+    efforts = _field("effort", point.effort, match)
     prescribed = ~np.isnan(accelerations)
     twice_or_never = prescribed != np.isnan(efforts)
     if twice_or_never.any():
@@ -56,6 +52,13 @@ def read_trajectory_command(message: JointTrajectory, joints: JointMapping) -> H
             COMMANDS, f"joint {name!r} has both or neither of acceleration and effort; expected one, and the other NaN"
         )
     return _in_model_order(match, prescribed, np.where(prescribed, accelerations, efforts))
+
+
+def _field(name: str, values: Any, match: JointMatch) -> Array:
+    """Return a field as it is named, NaN where it is absent; raises MessageError where it has another size."""
+    if len(values):
+        _check_size(name, len(values), match)
+    return np.array(values, dtype=np.float64) if len(values) else np.full(match.size, np.nan)
 
 
 def _check_size(field: str, size: int, match: JointMatch) -> None:
@@ -102,18 +105,12 @@ def read_point(message: JointTrajectory, joints: JointMapping) -> JointCommand:
 
 
 def _read(
-    match: JointMatch, n: int, effort: object, acceleration: object, position: object, velocity: object
+    match: JointMatch, n: int, effort: Any, acceleration: Any, position: Any, velocity: Any
 ) -> JointCommand:
     if match.duplicated:
         raise MessageError(COMMANDS, match.problem)
-    fields = {}
-    for name, values in (
-        ("effort", effort), ("acceleration", acceleration), ("position", position), ("velocity", velocity)
-    ):  # fmt: skip
-        array = np.array(values, dtype=np.float64)
-        if len(array) not in (0, match.size):
-            raise MessageError(COMMANDS, f"{name} has {len(array)} entries for {match.size} joints")
-        fields[name] = array if len(array) else np.full(match.size, np.nan)
+    fields = {"effort": effort, "acceleration": acceleration, "position": position, "velocity": velocity}
+    fields = {name: _field(name, values, match) for name, values in fields.items()}
     named = match.indices >= 0
     chosen = match.indices[named]
     told, value, rate = np.zeros(n, dtype=int), np.zeros(n), np.zeros(n)
@@ -137,25 +134,9 @@ def _read(
 def read_joint_trajectory(
     message: JointTrajectory | GoalTrajectory | bytes, joints: JointMapping
 ) -> tuple[int, JointPoints]:
-    """Read a trajectory of some or all joints.
+    """Read a trajectory of some or all joints, serialized or not; return its start [ns], 0 for "now", and its points.
 
-    Parameters
-    ----------
-    message : JointTrajectory, GoalTrajectory or bytes
-        Serialized or not. Joints by name; those the robot does not have are ignored.
-    joints : JointMapping
-        The robot's joints.
-
-    Returns
-    -------
-    start : int
-        Start time [ns]; 0 for "now".
-    points : JointPoints
-
-    Raises
-    ------
-    MessageError
-        The trajectory cannot be used, with the reason.
+    Joints go by name; those the robot does not have are ignored. Raises MessageError where it cannot be used.
     """
     if isinstance(message, bytes):
         found = decode_trajectory(message)

@@ -81,19 +81,10 @@ class JointStateReader:
             self._check.forget()
 
     def read(self, message: JointState, match: JointMatch, stamp: int = 0) -> tuple[Array, Array, bool]:
-        """Position [rad or m] and velocity [rad/s or m/s] of a JointState in model order, each of shape (n,).
+        """Positions and velocities (n,) [rad or m, per s] of a state of a time [ns], and whether any is unknown.
 
-        `stamp` is the time of the state [ns].
-
-        Velocities are NaN where they are absent: ros2_control leaves out the field, or sends NaN for single joints.
-
-        Returns
-        -------
-        position : ndarray, shape (n,)
-        velocity : ndarray, shape (n,)
-            The caller may change it.
-        unknown : bool
-            Whether any velocity is NaN.
+        Velocities are NaN where they are absent: ros2_control leaves out the field, or sends NaN for single joints. The
+        caller may change them.
 
         Raises
         ------
@@ -141,27 +132,14 @@ class PartialStateParameters(Parameters):
 
 
 class JointGroup:
-    """The joints of one list of names, and their last state.
-
-    Parameters
-    ----------
-    match : JointMatch
-        Of the names, some of the robot's joints among them.
-    turns : ndarray of bool, shape (n,)
-        Joints of the robot whose position may jump by a turn.
-    fastest : ndarray, shape (n,), optional
-        Their velocity limits, by which states that no motion explains are refused [rad/s, m/s].
-    names : sequence of str
-        Joints of the robot.
-    whole : tuple of JointStateReader and VelocityFilter, optional
-        What reads states of all joints, for a list that names them all.
+    """The joints of one list of names, and their last state; the arguments are those of `PartialStates`.
 
     Attributes
     ----------
     joints : ndarray of int
         Places of these joints among the robot's.
     reads_all : bool
-        Whether it reads by `whole`.
+        Whether it reads by what reads states of all joints, ``whole``, as a list that names them all does.
     stamp, period : int
         Time of the last state, and between the last two [ns].
     """

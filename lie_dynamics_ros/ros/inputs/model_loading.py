@@ -53,14 +53,9 @@ def check_text(text: str) -> None:
 
 
 def read_description(source: str, max_size: int = MAX_SIZE) -> str:
-    """Return the URDF text that a parameter stands for.
+    """Return the text that a parameter stands for, of at most so many bytes.
 
-    Parameters
-    ----------
-    source : str
-        URDF text; or a file path (``~`` allowed); or ``file:///path``; or ``package://name/path/in/share``.
-    max_size : int
-        Largest text or file that is read [bytes].
+    It is URDF text; or a file path (``~`` allowed); or ``file:///path``; or ``package://name/path/in/share``.
 
     Raises
     ------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,19 +50,6 @@ class VelocityParameters(Parameters):
     )
 
 
-class InputNode(Protocol):
-    """Interface of a node for topics about its robot's base: its robot while it answers, and its clock."""
-
-    settings: Mapping[str, Any]
-    core: Any
-    answering: Any
-    inputs: RobotInputs | None
-    take_in: Callable[..., Any]
-    link_of: Callable[[str], str]
-    ros_time: Callable[[], int]
-    get_publishers_info_by_topic: Callable[[str], Sequence[Any]]
-
-
 @dataclass
 class Arrivals:
     """When states arrived [ns], None for not yet."""
@@ -103,34 +90,16 @@ class RobotInputs:
 
     Attributes
     ----------
-    joints : tuple of str
-        Joints of the outputs.
-    order : ndarray of int, or None
-        Their places in model order; None where they are all joints in that order.
-    commands : JointMapping
-        Matches the names in messages besides states.
-    unnamed : JointMatch
-        Where joints stand in inputs without names.
-    wrenches : ExternalWrenches
-        Wrenches that act on the robot.
+    joints, order : tuple of str, ndarray of int
+        Joints of the outputs, and their places in model order; None where they are all joints in that order.
+    commands, unnamed : JointMapping, JointMatch
+        Match the names in messages besides states, and inputs without names.
     wrench_timeout : int
-        Age [ns] beyond which they count as none; 0 for no limit.
-    gravity : GravitySensor
-        Direction of gravity, where an IMU gives it.
-    odometry : Odometry or None
-        How the root link moves, where it floats.
+        Age [ns] beyond which external wrenches count as none; 0 for no limit.
     base_timeout : float
         Age [s] beyond which accelerations of the joints that carry count as zero; 0 for no limit.
-    with_effort : bool
-        Whether states need measured efforts.
-    need_effort : bool
-        Whether those without are refused; else absent ones are zero.
-    velocity_source : str
-        One of `VELOCITY_SOURCES`.
-    velocities : VelocityFilter
-        Finds velocities in positions.
-    partial : PartialStates
-        Puts together states of which each names some joints.
+    with_effort, need_effort : bool
+        Whether states need measured efforts, and whether those without are refused; else absent ones are zero.
     acceleration : ndarray, shape (n,), or None
         That the robot is expected to have had since the last state [rad/s^2, m/s^2].
     """
@@ -187,20 +156,9 @@ class RobotInputs:
         return np.asarray(position - turned[self._carriers :])
 
     def read(self, message: JointState, stamp: int, now: int, age: float) -> RobotState:
-        """Return the state in a message.
+        """Return the state in a message of a time, which arrived [ns] when it was so old [s]; 0 for not known.
 
-        Parameters
-        ----------
-        message : JointState
-        stamp, now : int
-            Time of the state, and of its arrival [ns].
-        age : float
-            How old it was then [s]; 0 where that is not known.
-
-        Raises
-        ------
-        MessageError
-            The message does not hold a state of the robot.
+        Raises MessageError where it does not hold a state of the robot.
         """
         match = self._states.match(message.name)
         if match.missing or (self._arrivals.part is not None and self._arrivals.mix(now, self.partial)):

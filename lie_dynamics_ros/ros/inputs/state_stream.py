@@ -223,22 +223,12 @@ SOON = 0.05
 class Freshness:
     """Times of the last state and of the last answer, by `ManagedNode.waiting_time` unless another is named.
 
-    Parameters
-    ----------
-    node : ManagedNode
-    times : StateTimes
-        With the oldest age of a state.
-
     Attributes
     ----------
-    last : float or None
-        Arrival of the last state, steady time [s]; None before the first.
-    heard : float
-        The same [s].
-    answered : int or None
-        Time of the last state that was answered [ns].
-    since : float
-        Its arrival, or since when one is waited for [s].
+    last, heard : float
+        Arrival of the last state, by steady time, None before the first, and by `ManagedNode.waiting_time` [s].
+    answered, since : int or None, float
+        Time of the last state that was answered [ns]; its arrival, or since when one is waited for [s].
     age : int
         Of the state that is being answered, at its arrival [ns].
     """
@@ -308,11 +298,8 @@ class StateStream:
     ----------
     open : bool
         Whether states are answered.
-    statistics : StreamStatistics
     responses : ResponseTimes
         From a state's time stamp to its answer; from its arrival where it has none, or is not held against a clock.
-    freshness : Freshness
-    topics : InputTopics
     publishers : Publishers
         Whose ``joints`` say which matter in states of several; others are not looked at.
     """

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from lifecycle_msgs.msg import Transition
 from rcl_interfaces.msg import SetParametersResult
@@ -111,14 +111,8 @@ LAST_ANSWERS, LAST_WORDS = 1.0, 0.2
 """Longest wait at the end for what was published to reach its subscribers [s]: answers, and the rest."""
 
 
-class Closable(Protocol):
-    """An object that has to be closed at the end."""
-
-    def close(self) -> None:
-        """End it."""
-
-
-Owned = TypeVar("Owned", bound=Closable)
+Owned = TypeVar("Owned", bound=Any)
+"""An object that has to be closed at the end."""
 
 
 class ManagedNode(LifecycleNode):
@@ -129,13 +123,6 @@ class ManagedNode(LifecycleNode):
     timer deactivates the node, which then publishes its final command as in any deactivation, and leaves the process
     and its other nodes alone.
 
-    Parameters
-    ----------
-    name : str
-        Name of the node, unless remapped.
-    parameters : type
-        What declares its parameters.
-
     Attributes
     ----------
     ros_time : callable
@@ -144,9 +131,7 @@ class ManagedNode(LifecycleNode):
         Returns the time [s] by which silence and waiting are measured: simulated time where the node uses it, so that a
         simulator that is paused or slow lets nothing run out; else steady time.
     watchdog : ConnectivityWatchdog or None
-        Returns whether the process can be reached, while it spins.
-    simulated_time : bool
-        Whether the node uses simulated time.
+        Tells whether the process can be reached, while it spins.
     told_to_end : callable
         Returns whether the process is to end, for what waits in a transition.
     """

@@ -50,7 +50,6 @@ class Settings(Mapping[str, Any]):
     Parameters
     ----------
     node : Node
-        On which they are declared.
     kind : type
         What declares them.
     configured : callable
@@ -59,8 +58,8 @@ class Settings(Mapping[str, Any]):
         Called with all values as they would be, and builds what they lead to; raises where that cannot be, whatever
         the error, and then nothing is changed.
     changed : callable
-        Called with the names of the parameters that changed, after the cached copy has been updated; takes into use
-        what was built.
+        Called with the names of the parameters that changed, once the cached copy has them; takes into use what was
+        built.
     joints : callable
         Returns the names of the joints that arrays have entries for; none while they are not known.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
+from trajectory_msgs.msg import JointTrajectory
 
 from ... import lie_dynamics
 from ...core.errors import RequestError
@@ -23,6 +25,7 @@ from ...core.robot_state import RobotState
 from ...lie_dynamics import JointFriction, Model
 from ...lie_dynamics.arrays import Array
 from ..inputs.base_input import BaseInput, BaseParameters, ImuInput, ImuParameters, check_base
+from ..inputs.commands import read_hybrid_command, read_trajectory_command
 from ..inputs.joint_states import PartialStateParameters
 from ..inputs.model_loading import FramePrefix, ModelSourceParameters, load_base, load_friction, load_model
 from ..inputs.robot_inputs import NAMED, RobotInputs, VelocityParameters
@@ -31,6 +34,7 @@ from ..outputs import diagnostics
 from ..outputs.diagnostics import Report
 from ..outputs.output import EffortCommands, JointEfforts, JointOutput
 from ..wire import qos
+from ..wire.compatibility import interfaces
 from ..wire.messages import wrench_to_array
 from .answering_node import AnsweringNode, AnswerParameters
 from .description_source import DescriptionParameters, DescriptionSource
@@ -285,6 +289,17 @@ class RobotNode(AnsweringNode[Core], Generic[Core]):
         state = self.inputs.read(message, time, now, age)
         self.core.update_base(state)
         return state
+
+    def take_commands(self) -> None:
+        """Take commands of hybrid dynamics into ``core.command``, from our message and from trajectories."""
+
+        def take(read: Callable[..., Any], core: Any, inputs: RobotInputs, message: Any) -> None:
+            core.command.put(read(message, inputs.commands), self.ros_time())
+
+        messages = interfaces("msg")
+        if messages is not None:
+            self.take_in(messages.HybridCommand, "~/command", partial(take, read_hybrid_command))
+        self.take_in(JointTrajectory, "~/joint_trajectory", partial(take, read_trajectory_command))
 
     def _take_wrench(self, _: Core, inputs: RobotInputs, message: WrenchStamped) -> None:
         link = self.link_of(message.header.frame_id)

@@ -30,20 +30,11 @@ class Batch:
     names : sequence of str
         The names in the order of the request; none stands for those wanted, in their order.
     count : int
-        Number of states; 0 stands for as many as ``numbers`` holds.
-    numbers : sequence of float
-        The field that every request must have.
+        Number of states; 0 stands for as many as ``numbers``, the field that every request must have, holds.
     limit : int
         Largest number of states.
     kind : str
         What the names are names of, for errors.
-
-    Attributes
-    ----------
-    count : int
-        Number of states.
-    names : tuple of str
-        The names of the answer, in its order.
 
     Raises
     ------
@@ -82,23 +73,10 @@ class Batch:
             raise RequestError(f"{self.count} states in one request; max_batch allows {limit}")
 
     def read(self, field: str, values: array[float], optional: bool = False, finite: bool = True) -> Array:
-        """Return a field as rows in the wanted order, shape (count, n).
+        """Return a field, whose name is for errors, as rows in the wanted order, shape (count, n).
 
-        Parameters
-        ----------
-        field : str
-            Its name, for errors.
-        values : array of float
-            Row by row, one column for each name of the request.
-        optional : bool
-            Whether an empty field stands for zero.
-        finite : bool
-            Whether NaN and infinity are refused.
-
-        Raises
-        ------
-        RequestError
-            The field has the wrong size or holds what is not finite.
+        Its values come row by row, one column for each name of the request; an ``optional`` field may be empty for
+        zero. Raises RequestError where it has the wrong size, or what is not finite where it must be.
         """
         n = self.columns
         if optional and not len(values):

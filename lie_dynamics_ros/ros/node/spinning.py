@@ -51,10 +51,9 @@ class EndSignals:
 
     Attributes
     ----------
-    heard : bool
-        Whether one has come.
-    hurry : bool
-        Whether the same one came again: what takes time at the end is left out, but nothing that is published last.
+    heard, hurry : bool
+        Whether one has come, and whether it came again: then what takes time at the end is left out, but for last
+        words.
     """
 
     def __init__(self) -> None:
@@ -144,23 +143,12 @@ def help_of(module: Any, title: str) -> str:
 
 
 def run_all(make_nodes: Sequence[Callable[[], Node]], args: Sequence[str] | None = None) -> int:
-    """Run nodes on one executor until SIGINT, SIGTERM or shutdown of the context.
+    """Run nodes on one executor until SIGINT, SIGTERM or shutdown of the context; return the exit code.
 
-    At the end a node's ``end``, where it has one, is called while it can still publish.
-
-    Parameters
-    ----------
-    make_nodes : sequence of callable
-        Make the nodes. The parameter ``executor`` of the first that has it chooses the executor; likewise those of
-        real time.
-    args : sequence of str, optional
-        Command line, ROS arguments included; by default that of the process.
-
-    Returns
-    -------
-    int
-        Exit code: 0, or 1 where ROS refuses the arguments or a node could not be made (the reason is printed, in one
-        line) or the executor failed.
+    At the end a node's ``end``, where it has one, is called while it can still publish. The parameter ``executor`` of
+    the first node that has it chooses the executor; likewise those of real time. ``args`` is the command line, ROS
+    arguments included, by default that of the process. The code is 0, or 1 where ROS refuses the arguments or a node
+    could not be made (the reason is printed, in one line) or the executor failed.
     """
     set_profile(os.environ)
     if enabled() and (warning := shared_memory_warning()):

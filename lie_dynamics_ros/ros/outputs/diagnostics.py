@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -163,17 +163,6 @@ class ResponseTimes:
             )
 
 
-class ReportingNode(Protocol):
-    """Interface of a node for its diagnostics: the report, when there is time for it, and rclpy."""
-
-    begin_report: Callable[[float], Report]
-    run_when_idle: Callable[[Callable[[], None]], None]
-    create_publisher: Callable[..., Any]
-    create_timer: Callable[..., Any]
-    get_clock: Callable[[], Any]
-    get_fully_qualified_name: Callable[[], str]
-
-
 class DiagnosticsPublisher:
     """Asks a node for a report once a second and publishes it, whatever its lifecycle state.
 
@@ -181,7 +170,7 @@ class DiagnosticsPublisher:
     of 1 kHz: it is made part by part, each when there is time for it.
     """
 
-    def __init__(self, node: ReportingNode) -> None:
+    def __init__(self, node: Any) -> None:
         self._node = node
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._last = self._steady.now().nanoseconds

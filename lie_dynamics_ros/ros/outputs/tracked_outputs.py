@@ -137,16 +137,9 @@ except ImportError:  # not among the ROS 2 wheels
 
 
 class PoseOutputs:
-    """Publishes the pose of one frame in another, its covariance, its twist, and TF.
+    """Publishes the pose of one frame in another, its covariance, its twist, and TF, where its messages are installed.
 
     Only what somebody listens to is filled and published.
-
-    Parameters
-    ----------
-    node : LifecycleNode
-        Publishes only while it is active.
-    tf : bool
-        Whether TF is wanted; published only where its messages are installed.
 
     Attributes
     ----------
@@ -176,13 +169,7 @@ class PoseOutputs:
     def publish_pose(self, position: Sequence[float], quaternion: Sequence[float], stamp: Time) -> None:
         """Publish a pose, with what is in `covariance_matrix`, and TF.
 
-        Parameters
-        ----------
-        position : sequence of float
-            x, y, z of the origin of the moving frame in the base frame [m].
-        quaternion : sequence of float
-            Its orientation there as x, y, z, w.
-        stamp : Time
+        It is the origin x, y, z of the moving frame in the base frame [m], and its orientation as x, y, z, w.
         """
         messages = self._messages
         place, covariance = messages.form.numbers

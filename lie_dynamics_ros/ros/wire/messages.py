@@ -46,18 +46,9 @@ def read_field(values: array[float], match: JointMatch, field: str) -> Array:
 
 
 def read_efforts(message: JointState, match: JointMatch) -> tuple[Array, bool]:
-    """Efforts [N m or N] of a JointState in model order, shape (n,); absent and NaN ones count as zero.
+    """Efforts [N m or N] of a JointState in model order, (n,), and whether absent and NaN ones were taken as zero.
 
-    Returns
-    -------
-    efforts : ndarray, shape (n,)
-    assumed : bool
-        Whether any had to be taken as zero.
-
-    Raises
-    ------
-    MessageError
-        The field has the wrong length, or an effort is infinite.
+    Raises MessageError where the field has the wrong length, or an effort is infinite.
     """
     if not message.effort:
         return np.zeros(len(match.indices)), True
@@ -84,12 +75,8 @@ def first_point(message: JointTrajectory) -> JointTrajectoryPoint:
 def read_rates(values: Sequence[float], match: JointMatch, what: str) -> Array:
     """Read desired accelerations or velocities, as `what` says, into a new array in model order, shape (n,).
 
-    Joints that the message does not name get zero.
-
-    Raises
-    ------
-    MessageError
-        There are none, not one per name, or not all are finite; or a joint is named twice.
+    Joints that the message does not name get zero. Raises MessageError where there are none, not one per name, or not
+    all are finite; or a joint is named twice.
     """
     if match.duplicated:
         raise MessageError("desired accelerations", match.problem)
@@ -127,16 +114,10 @@ def fill_wrench(wrench: Wrench, values: Array) -> None:
 
 
 def fill_twist(twist: Twist | Accel, body_twist: Array, rotation: Array) -> None:
-    """Write a body twist into a ROS twist, turned into the axes of the frame that ``rotation`` leads to.
+    """Write a body twist (6,), angular first, into a ROS twist, in the axes of the frame that ``rotation`` leads to.
 
-    Parameters
-    ----------
-    twist : Twist or Accel
-        Gets the angular velocity and the velocity of the body's origin, both in the axes of the fixed frame.
-    body_twist : ndarray, shape (6,)
-        (angular, linear) of the body in its own frame [rad/s, m/s].
-    rotation : ndarray, shape (3, 3)
-        Of the body in the fixed frame.
+    That gets the angular velocity and the velocity of the body's origin [rad/s, m/s]; the rotation (3, 3) is the
+    body's.
     """
     turned = (rotation @ body_twist.reshape(2, 3).T).tolist()
     for axis, (angular, linear) in zip("xyz", turned, strict=True):

@@ -36,7 +36,7 @@ MARK = Time(sec=0x5A17C3E1, nanosec=0x2B94D76F)
 
 
 class SerializedForm:
-    """The serialized form of one message.
+    """The serialized form of one message, with views, ``numbers``, of the runs of float64 in it, to be filled.
 
     Serializing a message again for every answer costs far more than to copy the few bytes of it that change. Where they
     stand is not computed but found, so that it holds for every middleware.
@@ -47,11 +47,6 @@ class SerializedForm:
         Makes the message of runs of numbers that will change; it must hold those of each run in a row, as float64.
     *counts : int
         How many numbers are in each run.
-
-    Attributes
-    ----------
-    numbers : tuple of memoryview
-        The runs in the form, float64, to be filled.
 
     Raises
     ------
