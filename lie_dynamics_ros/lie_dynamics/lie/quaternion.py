@@ -47,7 +47,6 @@ def check(q: ArrayLike, name: str = "quaternion", tolerance: float = TOLERANCE) 
             + "; normalise it if only its direction matters",
             name=name,
             value=value,
-            expected="unit length",
         )
     return np.asarray(q / length[..., None])
 

@@ -32,7 +32,7 @@ def random(model: ModelData, rng: np.random.Generator | int) -> Array:
         rng = np.random.default_rng(rng)
     if isinstance(rng, (int, np.integer)) or not hasattr(rng, "uniform"):
         expected = "numpy.random.default_rng(seed), or a seed from 0 on"
-        raise InputError(f"rng: {expected}, is expected, got {rng!r}", name="rng", expected=expected)
+        raise InputError(f"rng: {expected}, is expected, got {rng!r}", name="rng")
     lower, upper = model.limits.lower, model.limits.upper
     reach = np.ones(model.nq)
     for joint in model.joints:
@@ -71,7 +71,6 @@ def shaped(value: ArrayLike, size: int, name: str, model: ModelData) -> Array:
             f"{name}: shape (..., {size}) is expected by model {model.name!r}, got {array.shape}",
             name=name,
             value=array.shape,
-            expected=f"(..., {size})",
         )
     return array
 
@@ -91,7 +90,6 @@ def by_name(value: ArrayLike, size: int, name: str, model: ModelData) -> ArrayLi
             "(an array without names is taken by its order)",
             name=name,
             value=labels,
-            expected=", ".join(names),
         )
     table = np.asarray(value)
     return table[..., [labels.index(joint) for joint in names]]
@@ -111,7 +109,6 @@ def require_finite(array: Array, name: str, model: ModelData) -> None:
             f"{name}: finite numbers are expected, got {array[at]} for joint {joint!r} (index {at})",
             name=joint,
             value=array[at],
-            expected="a finite number",
         )
 
 

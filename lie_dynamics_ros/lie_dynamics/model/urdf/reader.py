@@ -44,25 +44,22 @@ def read_source(
         _refuse_large(len(source), max_size, kind)
         text = source.lstrip("\ufeff \t\r\n")
         if not text:
-            raise DescriptionError(f"{kind}: the text is empty, XML or a path expected", value=source, expected="XML")
+            raise DescriptionError(f"{kind}: the text is empty, XML or a path expected", value=source)
         if text.startswith("<"):
             return source, kind
         if "\n" in text:
             raise DescriptionError(
                 f"{kind}: neither XML nor a path: it starts with {text[:40]!r}, and XML starts with '<'; {FROM_YAML}",
                 value=text[:40],
-                expected="XML or a path",
             )
         path = resolve(text.strip(), package_dirs, kind)
     elif isinstance(source, os.PathLike):
         path = Path(source)
     else:
         message = f"{kind}: XML text, bytes or a path expected, got {type(source).__name__}"
-        raise DescriptionError(message, value=source, expected="XML or a path")
+        raise DescriptionError(message, value=source)
     if path.suffix in (".yaml", ".yml"):
-        raise DescriptionError(
-            f"{kind}: {quoted(str(path))} is YAML, XML expected; {FROM_YAML}", name=str(path), expected="XML"
-        )
+        raise DescriptionError(f"{kind}: {quoted(str(path))} is YAML, XML expected; {FROM_YAML}", name=str(path))
     try:
         return read_file(path, max_size), str(path)
     except OSError as error:
@@ -70,7 +67,6 @@ def read_source(
             f"{kind}: cannot read {quoted(str(path))}: {error.strerror or error} (XML text, which starts with '<', or "
             "the path of a file expected)",
             name=str(path),
-            expected="the path of a file",
         ) from error
 
 
@@ -88,7 +84,7 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = (), kind:
             return Path(uri).expanduser()
     except (ValueError, RuntimeError) as error:  # no URI; no home folder of such a user
         message = f"{kind}: {quoted(uri)} is no path: {error}"
-        raise DescriptionError(message, name=uri, expected="the path of a file") from error
+        raise DescriptionError(message, name=uri) from error
     package, _, inside = uri.removeprefix("package://").partition("/")
     folders = [Path(folder).expanduser() for folder in package_dirs]
     folders += [Path(prefix) / "share" for prefix in _paths("AMENT_PREFIX_PATH")]
@@ -99,9 +95,7 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = (), kind:
         if _is_file(candidate):
             return candidate
     looked = ", ".join(str(folder) for folder in folders) or "no folder: package_dirs and AMENT_PREFIX_PATH are empty"
-    raise DescriptionError(
-        f"{kind}: {quoted(uri)} not found; looked in {looked}", name=uri, expected="an installed package"
-    )
+    raise DescriptionError(f"{kind}: {quoted(uri)} not found; looked in {looked}", name=uri)
 
 
 def _is_file(path: Path) -> bool:
@@ -118,9 +112,7 @@ def _paths(variable: str) -> list[str]:
 def _refuse_large(size: int, max_size: int, kind: str) -> None:
     if size > max_size:
         raise DescriptionError(
-            f"{kind}: a text of {size} bytes, at most {max_size} expected (the argument max_size)",
-            value=size,
-            expected=f"at most {max_size} bytes",
+            f"{kind}: a text of {size} bytes, at most {max_size} expected (the argument max_size)", value=size
         )
 
 
@@ -209,7 +201,7 @@ def read_urdf(
     except DescriptionError as error:
         if links:
             raise
-        raise DescriptionError(f"{origin}: {error}", name=origin, expected=error.expected) from None
+        raise DescriptionError(f"{origin}: {error}", name=origin) from None
     for joint in joints:
         check_joint(joint)
     remarks += check_inertias(links, joints, inertia_check, root if on_world else "")
@@ -251,13 +243,12 @@ def _joint(element: Element, robot: RobotElement, remarks: list[str], strangers:
     name, kind = element.get("name", ""), element.get("type")
     label = f"joint '{name}'"
     if kind is None:
-        raise DescriptionError(f"{label}: attribute 'type' is missing", name=name, expected="a type")
+        raise DescriptionError(f"{label}: attribute 'type' is missing", name=name)
     if kind not in URDF_KINDS:
         raise DescriptionError(
             f"{label}: unknown joint type '{local_name(kind)}', one of {', '.join(URDF_KINDS)} expected",
             name=name,
             value=kind,
-            expected=", ".join(URDF_KINDS),
         )
     fields = Fields(element, "joint", name, robot, strangers)
     if kind == "fixed":  # an axis, limits and losses of what never moves mean nothing
@@ -298,7 +289,7 @@ def _position_limits(
         return -math.inf, math.inf
     if limited and version >= (1, 2) and not (fields.has("limit", "lower") and fields.has("limit", "upper")):
         raise DescriptionError(
-            f"joint '{name}': <limit> gives one of lower and upper; URDF 1.2 requires both", name=name, expected="both"
+            f"joint '{name}': <limit> gives one of lower and upper; URDF 1.2 requires both", name=name
         )
     lower = fields.number("limit", "lower", 0.0, infinite=True)
     upper = fields.number("limit", "upper", 0.0, infinite=True)
@@ -321,7 +312,6 @@ def _axis(fields: Fields, kind: str, name: str, remarks: list[str]) -> AnyArray:
             f"joint '{name}': axis {axis.tolist()} has no direction, a vector of length 1 expected",
             name=name,
             value=axis,
-            expected="a unit vector",
         )
     if abs(length - 1.0) > 1e-3:
         remarks.append(f"joint '{name}': axis {axis.tolist()} of length {length:.6g} normalised")
