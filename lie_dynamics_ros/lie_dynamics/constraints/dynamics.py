@@ -196,12 +196,10 @@ def constrained_hybrid_dynamics(
         Accelerations, read where `prescribed` is True, and joint forces, read where it is False.
     prescribed : array-like
         Set u: truth values (nv,), or names of joints.
-    f_ext : array-like, shape (..., n_bodies, 6), optional
-        Wrench (moment, force) that the environment exerts on each body, in that body's frame [N m, N].
+    f_ext, stabilization
+        As for `constrained_forward_dynamics`.
     resolution, torque_weights, force_weights
         Which forces at u to choose where they are not unique, as in `constrained_inverse_dynamics`.
-    stabilization : Baumgarte, optional
-        Let errors of the state decay.
 
     Returns
     -------
@@ -546,10 +544,7 @@ def sweep(
 ) -> None:
     """Run the kernel over states (q as it wants it, qd, tau), each (B, ...); results are in `out` (B, ...).
 
-    Raises
-    ------
-    InputError, SingularityError
-        For what the kernel refuses.
+    Raises InputError, SingularityError for what the kernel refuses.
     """
     q, qd, tau = states
     space, row, count = _workspace(model, constraints, q), constraints.table.row, len(out)

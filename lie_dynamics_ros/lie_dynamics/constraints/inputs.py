@@ -119,11 +119,7 @@ def read_states(
     """Validate "q" (..., nq) and any arrays (..., nv), and broadcast them.
 
     `given` marks, for "qdd" and "tau", which entries of the one count and which of the other; the rest is set to zero.
-
-    Raises
-    ------
-    InputError, GroupError
-        For wrong shapes, NaN, and invalid quaternions; names the joint.
+    Raises InputError, GroupError for wrong shapes, NaN, and invalid quaternions; names the joint.
     """
     require_constraints(model, constraints)
     found = plain_state(model, constraints, inputs) if f_ext is None and given is None else None

@@ -113,10 +113,7 @@ _CUT_JOINTS = {
 def closes_a_loop(model: Model, joint: SdfJoint) -> bool:
     """Return whether anything moves between the links of a joint, besides it.
 
-    Raises
-    ------
-    DescriptionError
-        For a model that is of another file.
+    Raises DescriptionError for a model that is of another file.
     """
     for link in (joint.parent, joint.child):
         if link not in model.frames:
@@ -131,10 +128,7 @@ def closes_a_loop(model: Model, joint: SdfJoint) -> bool:
 def loop_of(joint: SdfJoint) -> Loop:
     """Return the loop that a joint closes; it is closed as the file puts the links.
 
-    Raises
-    ------
-    DescriptionError
-        For joints that no cut joint stands for; names the joint.
+    Raises DescriptionError for joints that no cut joint stands for; names the joint.
     """
     kind = _CUT_JOINTS.get(joint.kind)
     if kind is None or (len(joint.axes) == 2 and not joint.perpendicular):
@@ -168,10 +162,8 @@ _COUPLING_KEYS = ("name", "coefficients", "offset")
 def read_constraints(source: str | PathLike[str], model: Model) -> list[Loop | Coupling]:
     """Return the loops and couplings of YAML text, or of the YAML file with that path; see `yaml_sections`.
 
-    Raises
-    ------
-    DescriptionError
-        For what cannot be read, missing or unknown keys, or values of the wrong kind; names the loop.
+    Raises DescriptionError for what cannot be read, missing or unknown keys, or values of the wrong kind; names the
+    loop.
     """
     top = read_section(source, _KEYS, DescriptionError)
     found: list[Loop | Coupling] = [_loop(entry.know(_LOOP_KEYS)) for entry in top.sections("loops", "loop")]
@@ -231,10 +223,7 @@ def _coupling(entry: Section) -> Coupling:
 def write_constraints(constraints: Iterable[Loop | Coupling | UserConstraint]) -> str:
     """Return loops and couplings as YAML that `read_constraints` reads back, to the last bit but for rotations.
 
-    Raises
-    ------
-    DescriptionError
-        For a user constraint, which is a function.
+    Raises DescriptionError for a user constraint, which is a function.
     """
     lines: dict[str, list[str]] = {"loops": [], "couplings": []}
     for one in constraints:

@@ -172,10 +172,7 @@ def resolve(
 ) -> tuple[Array, Array, int]:
     """Return tau_a, lambda and the rank of A_p, for A_a (m, n_a), A_p (m, n_p), tau_ar, tau_pr - tau_p.
 
-    Raises
-    ------
-    InputError
-        If no tau_a within the bounds does it.
+    Raises InputError if no tau_a within the bounds does it.
     """
     u, s, vt = np.linalg.svd(passive)
     rank = int((s > RANK_CUT * np.hypot(np.linalg.norm(active), np.linalg.norm(passive))).sum())

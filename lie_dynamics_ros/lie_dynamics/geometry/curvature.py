@@ -107,10 +107,7 @@ def mass_matrix_derivatives(model: Model, q: ArrayLike, *, threads: int = 1) -> 
 def cholesky(model: Model, q: ArrayLike, threads: int = 1) -> Array:
     """Return L (..., nv, nv) with L L^T = M.
 
-    Raises
-    ------
-    SingularityError
-        Where the mass matrix is not positive definite, so that it is no metric.
+    Raises SingularityError where the mass matrix is not positive definite, so that it is no metric.
     """
     try:
         return np.asarray(np.linalg.cholesky(mass_matrix(model, q, threads=threads)))
@@ -151,12 +148,8 @@ def coupled_curvature(model: Model, q: Array, full: Array) -> Array:
 
         R_abcd = R(G_a, G_b, G_c, G_d) + <II_ac, II_bd> - <II_ad, II_bc>,
 
-    with <II_ab, II_cd> = Gamma_ab M^-1 Gamma_cd, of all joints less that of the coupled ones.
-
-    Raises
-    ------
-    DescriptionError
-        For a ball or free joint; names it.
+    with <II_ab, II_cd> = Gamma_ab M^-1 Gamma_cd, of all joints less that of the coupled ones. Raises DescriptionError
+    for a ball or free joint; names it.
     """
     require_coordinates(model, "curvature of coupled joints")
     assert model.coupling is not None

@@ -91,12 +91,9 @@ class Run(Quantities):
 def robot_at(model: Model, q: ArrayLike, qd: ArrayLike, f_ext: ArrayLike | None = None) -> Robot:
     """Return the symbols of all bodies at `q` (nq,), `qd` (nv,), with wrenches `f_ext` (n_bodies, 6) in their frames.
 
-    Raises
-    ------
-    DescriptionError
-        For coupled joints, and for models that count armature, damping or friction, which the paper does not.
-    InputError, GroupError
-        For states or wrenches of another shape, or not finite, and quaternions that are no rotations.
+    Raises DescriptionError for coupled joints, and for models that count armature, damping or friction, which the paper
+    does not; InputError, GroupError for states or wrenches of another shape, or not finite, and quaternions that are no
+    rotations.
     """
     _require_rigid_bodies(model)
     x, rate = of_size(q, model.nq, "q"), of_size(qd, model.nv, "qd")
@@ -150,10 +147,7 @@ def joint_motion(kind: JointType, q: AnyArray, qd: AnyArray) -> tuple[AnyArray, 
 def joints_in_u(model: Model, prescribed: ArrayLike) -> tuple[bool, ...]:
     """Return for each joint whether it is in u, from the mask `prescribed` (nv,) of `hybrid_dynamics`.
 
-    Raises
-    ------
-    InputError
-        If the mask is of another shape, or splits a joint, which Tables 4 and 7 do not do.
+    Raises InputError if the mask is of another shape, or splits a joint, which Tables 4 and 7 do not do.
     """
     mask = np.asarray(prescribed)
     if mask.shape != (model.nv,) or mask.dtype != np.bool_:

@@ -40,16 +40,12 @@ _THIRDS = 0.0, 2.0 * np.pi / 3.0, 4.0 * np.pi / 3.0
 @shown
 @dataclass(frozen=True, eq=False)
 class Delta(Mechanism, ABC):
-    """A delta robot with its dimensions; legs are seen in frames turned by 0, 120 and 240 degrees about z, or so.
+    """A delta robot with its dimensions, one for each leg (3,) [m]; see `delta_robot`.
 
     Attributes
     ----------
-    base_radius, platform_radius : ndarray, shape (3,)
-        Distances of the legs' origins from the centre of the base, and of the rods' ends from that of the platform [m].
-    forearm, rod_spacing : ndarray, shape (3,)
-        Length of the rods, and distance of two parallel ones [m].
     turns : ndarray, shape (3, 3, 3)
-        Rotations of the legs' frames.
+        Rotations of the legs' frames, by 0, 120 and 240 degrees about z, or so.
     """
 
     base_radius: Array
@@ -284,18 +280,16 @@ def linear_delta(of: LinearDeltaDimensions) -> LinearDelta:
     ----------
     base_radius, platform_radius : float or array-like, shape (3,)
         Distances of the rails from the centre of the base, and of the rods' ends from that of the platform [m].
-    forearm, rod_spacing : float or array-like, shape (3,)
-        Length of the rods, and distance of two parallel ones [m].
+    forearm, rod_spacing, rod_mass, platform_mass, gravity
+        As for `delta_robot`.
     rail : float
         Length of the rails [m].
     rail_angle : float or array-like, shape (3,)
         Of the rails above the horizontal, pointing outwards: upright when left out [rad].
-    carriage_mass, rod_mass, platform_mass : float
-        Of one carriage, a point, of one slender rod, and of the platform, a disc [kg].
+    carriage_mass : float
+        Of one carriage, a point [kg].
     slide : float or array-like, shape (3,)
         Position of the carriages in the home configuration, the platform being below them [m].
-    gravity : array-like, shape (3,)
-        Acceleration of free fall.
     tower_angles : tuple of three float
         Directions of the towers about z, from x, on base and platform alike [rad].
 

@@ -332,19 +332,15 @@ def offset_legs(of: OffsetLegDimensions) -> OffsetLegs:
     ----------
     geometry : OffsetPlatform or StewartPlatform
         With a `StewartPlatform`, `reference_platform` when left out, first axes are perpendicular to the legs at home.
-    home : array-like, shape (4, 4)
-        A pose of the platform. The geometry's `home_pose` when left out.
+    home, platform_inertia, gravity
+        As for `gough_stewart`.
     base_offset, platform_offset : float
         Distances of the first and the second axis [m], where the geometry is no `OffsetPlatform`, which has its own.
-    platform_inertia : SpatialInertia
-        In the platform's frame; a disc of 3 kg and 0.2 m when left out.
     cylinder_mass, piston_mass, knuckle_mass : float
         Of slender rods [kg], the cylinder from its second axis outwards, the piston from its own inwards, and of balls
         on the platform's second axes.
     cylinder_length, piston_length, knuckle_radius : float
         [m]. The radius is also that of pistons that are screws.
-    gravity : array-like, shape (3,)
-        Acceleration of free fall.
 
     Raises
     ------

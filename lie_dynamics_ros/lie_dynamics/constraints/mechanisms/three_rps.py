@@ -44,7 +44,7 @@ class ThreeRps(Mechanism):
     Attributes
     ----------
     base_radius, platform_radius : ndarray, shape (3,)
-        Distances of hinges and of ball joints from the centres [m].
+        As `three_rps` takes them [m].
     """
 
     base_radius: Array

@@ -30,10 +30,7 @@ from .result import Setup, TrackedMotion, TrackedState
 def largest_rates(model: Model, given: ArrayLike | Mapping[str, Any] | None) -> Array:
     """Return the largest rate of each coordinate (nv,); those of a rotation or a displacement all have its own.
 
-    Raises
-    ------
-    InputError
-        Unless each joint has a number above zero; a free joint a linear and an angular one [m/s, rad/s].
+    Raises InputError unless each joint has a number above zero; a free joint a linear and an angular one [m/s, rad/s].
     """
     if given is None:
         return np.ones(model.nv)

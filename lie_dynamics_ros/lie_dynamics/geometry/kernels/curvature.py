@@ -42,21 +42,7 @@ from ...dynamics.kernels.derivatives.inverse_derivatives import SECOND_SIZE, is_
 from ...dynamics.kernels.mass_matrix import clear
 from ...engine.compile import inline, kernel, outline, straight
 from ...engine.lanes import get, get2, get3, get6, put, workspace
-from ...model.layout import (
-    ARMATURE,
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    FIRST,
-    LAST,
-    N_Q,
-    N_QUATERNIONS,
-    N_V,
-    NOT_FINITE,
-    OK,
-    PARENT,
-    SINGULAR,
-    STATUS_STEP,
-)
+from ...model import layout
 
 # Christoffel symbols of the mass matrix, all of them, in O(n^3): one product of two 6-vectors for each.
 #
@@ -113,18 +99,18 @@ def add_symbol(out, n, i, j, k, x):
 @outline
 def add_users_symbols(rows, q, i, at, out, work):
     """Add what dS_j/dq_i of a user's joint, whose data of row `i` begin at `at`, gives symbols of i and j >= i."""
-    n, first, last = int(rows[0, N_V]), int(rows[i, FIRST]), int(rows[i, LAST])
+    n, first, last = int(rows[0, layout.N_V]), int(rows[i, layout.FIRST]), int(rows[i, layout.LAST])
     for j in range(i, last + 1):
         w, v = seen_from_world(work, i, q, at + SECOND_SIZE + 6 * (j - first))
         m, f = inertia_times(work, last, w, v)
         k = last
         while k > 0:
             add_symbol(out, n, i, j, k, power(get_twist(work, k, J), (m, f)))
-            k = int(rows[k, PARENT])
+            k = int(rows[k, layout.PARENT])
         for k in range(last + 1, n + 1):
             on_path = k
             while on_path > last:
-                on_path = int(rows[on_path, PARENT])
+                on_path = int(rows[on_path, layout.PARENT])
             if on_path == last:
                 m, f = inertia_times(work, k, get3(work, k, J), get3(work, k, J + 3))
                 add_symbol(out, n, i, j, k, dot(w, m) + dot(v, f))
@@ -133,7 +119,7 @@ def add_users_symbols(rows, q, i, at, out, work):
 @inline
 def christoffel_core(rows, q, out, work):
     """Fill `out` (nv nv nv) with the symbols of one state, or of one tile; for all joints but ball and free ones."""
-    n = int(rows[0, N_V])
+    n = int(rows[0, layout.N_V])
     clear(out)
     if n == 0:
         return
@@ -157,25 +143,25 @@ def christoffel_core(rows, q, out, work):
                 if b == c:
                     t2 = t1
                 put_symbols(out, n, a, b, c, t1, t2)
-                a = int(rows[a, PARENT])
-            b = int(rows[b, PARENT])
-    at = int(rows[0, N_Q])
+                a = int(rows[a, layout.PARENT])
+            b = int(rows[b, layout.PARENT])
+    at = int(rows[0, layout.N_Q])
     for i in range(1, n + 1):
         if is_users(rows, i):
             add_users_symbols(rows, q, i, at, out, work)
-            at += SECOND_SIZE + 6 * (int(rows[i, LAST]) - int(rows[i, FIRST]) + 1)
+            at += SECOND_SIZE + 6 * (int(rows[i, layout.LAST]) - int(rows[i, layout.FIRST]) + 1)
 
 
 @kernel("(float64[:,::1], float64[::1], float64[:,:,::1])", direct=True)
 def christoffel(rows, q, out):
     """Write the symbols (nv, nv, nv) of one state to `out` and return a status of `layout`."""
-    n = rows[0, N_V]
-    if q.shape[0] != rows[0, N_Q] or rows[0, N_QUATERNIONS] != 0.0 or out.shape[0] != n:
-        return BAD_SHAPE
+    n = rows[0, layout.N_V]
+    if q.shape[0] != rows[0, layout.N_Q] or rows[0, layout.N_QUATERNIONS] != 0.0 or out.shape[0] != n:
+        return layout.BAD_SHAPE
     work = workspace(out.shape[0] + 1, INERTIA_COLUMNS, q)
     flat = out.reshape(out.size)
     christoffel_core(rows, q, flat, work)
-    return OK if all_finite(flat) else NOT_FINITE
+    return layout.OK if all_finite(flat) else layout.NOT_FINITE
 
 
 christoffel_batch = make_batch(christoffel_core, INERTIA_COLUMNS, "q y")
@@ -200,7 +186,7 @@ def _times_pseudo(work, c, a, out):
 @outline
 def _fill_screws(rows, work, first, weighted):
     """Fill the upper rows of every A_i and of A_i P_i."""
-    for i in range(1, int(rows[0, N_V]) + 1):
+    for i in range(1, int(rows[0, layout.N_V]) + 1):
         x, y, z = work[i, J], work[i, J + 1], work[i, J + 2]
         a = first[i]
         a[0], a[1], a[2], a[3] = 0.0, -z, y, work[i, J + 3]
@@ -220,11 +206,11 @@ def _dot12(a, b):
 @outline
 def _add_users_screw(rows, q, i, j, work, c):
     """Add the 4x4 form of dS_j/dq_i, of i <= j of one user's joint, to `c`."""
-    at = int(rows[0, N_Q])
+    at = int(rows[0, layout.N_Q])
     for k in range(1, i):
         if is_users(rows, k):
-            at += SECOND_SIZE + 6 * (int(rows[k, LAST]) - int(rows[k, FIRST]) + 1)
-    w, v = seen_from_world(work, i, q, at + SECOND_SIZE + 6 * (j - int(rows[i, FIRST])))
+            at += SECOND_SIZE + 6 * (int(rows[k, layout.LAST]) - int(rows[k, layout.FIRST]) + 1)
+    w, v = seen_from_world(work, i, q, at + SECOND_SIZE + 6 * (j - int(rows[i, layout.FIRST])))
     c[1] -= w[2]
     c[2] += w[1]
     c[4] += w[2]
@@ -240,7 +226,7 @@ def _add_users_screw(rows, q, i, j, work, c):
 def _fill_pairs(rows, q, work, first, pair, outer, second, second_weighted):
     """Fill `pair` with numbers of the pairs i <= j on one path, and A_i A_j and A_i A_j P_j of each."""
     count = 0
-    for j in range(1, int(rows[0, N_V]) + 1):
+    for j in range(1, int(rows[0, layout.N_V]) + 1):
         i = j
         while i > 0:
             pair[i, j] = pair[j, i] = count
@@ -249,11 +235,11 @@ def _fill_pairs(rows, q, work, first, pair, outer, second, second_weighted):
             for r in range(0, 12, 4):
                 for k in range(4):
                     c[r + k] = a[r] * b[k] + a[r + 1] * b[4 + k] + a[r + 2] * b[8 + k]
-            if is_users(rows, i) and i >= int(rows[j, FIRST]):
+            if is_users(rows, i) and i >= int(rows[j, layout.FIRST]):
                 _add_users_screw(rows, q, i, j, work, c)
             _times_pseudo(work, j, c, second_weighted[count])
             count += 1
-            i = int(rows[i, PARENT])
+            i = int(rows[i, layout.PARENT])
     return count
 
 
@@ -267,7 +253,7 @@ def _cholesky(rows, first, weighted, pair, factor):
             if pair[i + 1, j + 1] >= 0:
                 x = _dot12(weighted[i + 1], first[j + 1])
             if i == j:
-                x += rows[i + 1, ARMATURE]
+                x += rows[i + 1, layout.ARMATURE]
             whole = x
             for k in range(j):
                 x -= factor[i, k] * factor[j, k]
@@ -337,9 +323,9 @@ def _fill_curvature(pair, normal, out):
 @kernel("(float64[:,::1], float64[:,::1], float64[:,:,:,:,::1])")
 def curvature(rows, q, out):
     """Write R (nv, nv, nv, nv), all indices lowered, of every state (B, nq), and return a status of `layout`."""
-    n = int(rows[0, N_V])
-    if q.shape[1] < rows[0, N_Q] or out.shape[0] != q.shape[0] or out.shape[1] != n:
-        return BAD_SHAPE
+    n = int(rows[0, layout.N_V])
+    if q.shape[1] < rows[0, layout.N_Q] or out.shape[0] != q.shape[0] or out.shape[1] != n:
+        return layout.BAD_SHAPE
     pairs = n * (n + 1) // 2
     work = workspace(n + 1, INERTIA_COLUMNS, q[0])
     pair = np.full((n + 1, n + 1), -1, np.int64)
@@ -349,16 +335,16 @@ def curvature(rows, q, out):
     factor, raised, normal = np.zeros((n, n)), np.zeros((pairs, n)), np.zeros((pairs, pairs))
     for state in range(q.shape[0]):
         if not check_quaternions(rows, q[state]):
-            return BAD_QUATERNION
+            return layout.BAD_QUATERNION
         composite_inertias(rows, q[state], work)
         _fill_screws(rows, work, first, weighted)
         count = _fill_pairs(rows, q[state], work, first, pair, outer, second, second_weighted)
         bad = _cholesky(rows, first, weighted, pair, factor)
         if bad > 0:
-            return SINGULAR + STATUS_STEP * bad
+            return layout.SINGULAR + layout.STATUS_STEP * bad
         _fill_symbols(count, pair, outer, (first, weighted), (second, second_weighted), factor, raised)
         _fill_normal(count, pair, outer, second, second_weighted, raised, normal)
         out[state] = 0.0
         if _fill_curvature(pair, normal, out[state]) != 0.0:
-            return NOT_FINITE
-    return OK
+            return layout.NOT_FINITE
+    return layout.OK
