@@ -14,7 +14,6 @@ from std_msgs.msg import Float64
 
 from lie_dynamics_ros.ros.wire import qos
 
-pytestmark = pytest.mark.slow
 ZERO = np.zeros(7)
 CANCELED, ABORTED, SUCCEEDED = GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_SUCCEEDED
 
@@ -94,6 +93,7 @@ def test_a_goal_succeeds_and_is_told_of_on_the_way(loop):
     np.testing.assert_allclose(loop.loop.position(), goal, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_a_new_goal_takes_over_the_motion_under_way(loop):
     loop.home()
     _, first = loop.move([12.0], [MIDDLE + 0.6])
@@ -109,6 +109,7 @@ def test_a_new_goal_takes_over_the_motion_under_way(loop):
     assert max(np.abs(f.error.positions).max() for f in loop.feedback) < 5e-3
 
 
+@pytest.mark.slow
 def test_a_cancelled_goal_comes_to_rest(loop):
     loop.home()
     handle, future = loop.move([12.0], [MIDDLE + 0.7])
@@ -127,6 +128,7 @@ def test_a_cancelled_goal_comes_to_rest(loop):
     assert all(np.abs(f.error.positions).max() < 2e-3 for f in loop.feedback)
 
 
+@pytest.mark.slow
 def test_goals_that_cannot_be_followed_are_rejected_or_aborted_with_code_and_text(loop):
     loop.home()
     codes, end = loop.type.Result, [MIDDLE + 0.1]
@@ -155,6 +157,7 @@ def test_goals_that_cannot_be_followed_are_rejected_or_aborted_with_code_and_tex
     np.testing.assert_allclose(loop.loop.position(), MIDDLE, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_tolerances_abort_goals_and_say_which_joint(loop):
     loop.home()
     codes = loop.type.Result
@@ -171,6 +174,7 @@ def test_tolerances_abort_goals_and_say_which_joint(loop):
     assert loop.result(loop.move([1.0], [MIDDLE], goal_tolerance=free)[1])[:2] == (SUCCEEDED, 0)
 
 
+@pytest.mark.slow
 def test_a_pause_holds_a_goal_and_a_safety_stop_aborts_it(loop):
     loop.home()
     _, future = loop.move([12.0], [MIDDLE + 0.5])
@@ -193,6 +197,7 @@ def test_a_pause_holds_a_goal_and_a_safety_stop_aborts_it(loop):
     loop.bench.wait(lambda: loop.loop.call(f"{loop.loop.control}/hold").success, "control after the stop")
 
 
+@pytest.mark.slow
 def test_topics_and_services_of_the_joint_trajectory_controller(loop):
     """State, query and speed scaling: as feedback of the action tells the same motion."""
     from control_msgs.msg import JointTrajectoryControllerState, SpeedScalingFactor
@@ -236,6 +241,7 @@ def test_topics_and_services_of_the_joint_trajectory_controller(loop):
     assert loop.result(future)[:2] == (SUCCEEDED, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_in_a_storm_of_goals_each_gets_one_result_and_the_arm_goes_on(loop, seed):
     """Sent and cancelled without waiting for anything, in whole and in part, now and later, good and bad; holds."""
