@@ -28,8 +28,8 @@ from ..shown import shared_options, shown
 from .estimation import Divergence, chosen_bodies, consistent_fit, references
 from .fit import HUBER, TERMS, Equations, Fit, any_drive, coefficient, least_squares, orthogonal, seconds_of, triangle
 from .problems import Problem, RecordingError, judged_fit, stop_at
-from .recordings import Samples, even_times, measured, samples_of
-from .signals import RecordingOptions, RecordingUse, signals_of
+from .recordings import Measured, Samples, even_times, measured, samples_of
+from .signals import RecordingOptions, RecordingUse, Signals, signals_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -130,15 +130,10 @@ def identify_payload(
     runs, fits, at, out = [], [], use.cutoff, dict[int, str]()
     problems: list[Problem] = []
     for name, arrays in (("without", without), ("loaded", loaded)):
-        time, q, effort = three_of(arrays, name)
-        even_times(time)
-        signals = signals_of(own, q, effort, use.left_out, use.drive_gains)
-        recording = measured(own, time, signals.q, signals.effort, at)
-        at = recording.cutoff
+        signals, recording = _recorded(own, arrays, name, use, at)
+        at, idle = recording.cutoff, {**out, **signals.left_out}
         try:
-            stop_at(signals.problems, use.despite_problems)
             samples = samples_of(recording)
-            idle = {**out, **signals.left_out}
             told = judged_fit(own, samples, bodies, idle, False, use.prior_weight, use.despite_problems)
         except RecordingError as error:
             raise RecordingError(error.problems, name) from error
@@ -165,11 +160,20 @@ def identify_payload(
     return PayloadEstimate(carrier.name, inertia, covariance, parts, tuple(problems))
 
 
-def three_of(arrays: Arrays, name: str) -> Arrays:
-    """Return time, positions and efforts; InputError where there are not three."""
+def _recorded(
+    model: Model, arrays: Arrays, name: str, use: RecordingUse, cutoff: float | None
+) -> tuple[Signals, Measured]:
+    """Return the signals of (time, q, effort) and the filtered recording; RecordingError for a fatal problem."""
     if not isinstance(arrays, (tuple, list)) or len(arrays) != 3:
         raise InputError(f"{name}: (time, q, effort) is expected, got {type(arrays).__name__}", name=name)
-    return arrays[0], arrays[1], arrays[2]
+    time, q, effort = arrays
+    even_times(time)
+    signals = signals_of(model, q, effort, use.left_out, use.drive_gains)
+    try:
+        stop_at(signals.problems, use.despite_problems)
+    except RecordingError as error:
+        raise RecordingError(error.problems, name) from error
+    return signals, measured(model, time, signals.q, signals.effort, cutoff)
 
 
 def friction_as(one: Samples, other: Samples) -> Samples:
@@ -320,20 +324,13 @@ def gains_from_payload(
         message = f"joints: some of the joints {list(model.joint_names)} are expected, got {joints!r}"
         raise InputError(message, name="joints", value=joints)
     carrier, own = model.moving_frame(frame), model.with_joint_terms()
-    runs, at = [], cutoff
+    runs, at, plain = [], cutoff, RecordingUse(despite_problems=despite_problems)
     for name, arrays in (("without", without), ("loaded", loaded)):
-        time, q, effort = three_of(arrays, name)
-        even_times(time)
-        signals = signals_of(own, q, effort)
-        try:
-            stop_at(signals.problems, despite_problems)
-        except RecordingError as error:
-            raise RecordingError(error.problems, name) from error
+        signals, recording = _recorded(own, arrays, name, plain, at)
         silent = [n for n in names if model.joint_names.index(n) in signals.left_out]
         if silent:
             why = signals.left_out[model.joint_names.index(silent[0])]
             raise InputError(f"{name}: joint {silent[0]!r}: {why}; other joints are expected", name=name)
-        recording = measured(own, time, signals.q, signals.effort, at)
         at = recording.cutoff
         runs.append(samples_of(recording))
     runs[1] = friction_as(*runs)

@@ -44,15 +44,7 @@ class _Draft:
 
 
 class BodyTree:
-    """Collects bodies, parents first.
-
-    Parameters
-    ----------
-    world : str
-        Name of the inertial frame.
-    judge_inertias : bool
-        Refuse inertias that no body can have; False where they have been checked, perhaps with what is welded to them.
-    """
+    """Collects bodies, parents first; see `ModelBuilder`."""
 
     def __init__(self, world: str = "world", judge_inertias: bool = True) -> None:
         self._judge_inertias = judge_inertias

@@ -48,12 +48,8 @@ def with_inertias(
 
     Raises
     ------
-    InputError
-        For bodies and joints that are not there or do not move.
-    InertiaError
-        For an inertia that no body can have.
-    DescriptionError
-        For what is no URDF.
+    InputError, InertiaError, DescriptionError
+        For bodies and joints that are not there or do not move, an inertia that no body can have, and what is no URDF.
     """
     content, _ = read_source(source)
     text = _utf8(content)

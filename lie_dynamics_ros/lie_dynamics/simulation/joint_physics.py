@@ -131,12 +131,17 @@ class JointPhysics:
         rows = [friction.STATIC_FORWARD, friction.STATIC_BACKWARD, friction.LOAD]
         return free_sliding(model.joints, self.table[rows].sum(axis=0))
 
+    def depth(self, model: Model, q: Array) -> Array:
+        """Return how far each coordinate (..., nv) is beyond a stop: signed, zero within the limits."""
+        beyond = np.zeros((*q.shape[:-1], model.nv))
+        at, x = model.vector_v, q[..., model.vector_q]
+        beyond[..., at] = np.maximum(x - self.upper[at], 0.0) + np.minimum(x - self.lower[at], 0.0)
+        return beyond
+
     def stop_forces(self, model: Model, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
         """Return the forces of stops on the joints, and rates, each (..., nv)."""
         q, qd = np.asarray(by_name(q, model.nq, "q", model), np.float64), rates(qd, "qd", model)
-        position = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), model.nv))
-        position[..., model.vector_v] = q[..., model.vector_q]
-        depth = np.maximum(position - self.upper, 0.0) + np.minimum(position - self.lower, 0.0)
+        depth = self.depth(model, q)
         return -self.stop_stiffness * depth - np.where(depth * qd > 0.0, self.stop_damping * qd, 0.0), qd
 
 

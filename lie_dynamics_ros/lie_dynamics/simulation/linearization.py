@@ -30,17 +30,9 @@ from .joint_physics import JointPhysics, joint_forces
 _AT_ONCE = 8
 
 
-def depth(physics: JointPhysics, model: Model, q: Array) -> Array:
-    """Return how far each coordinate (..., nv) is beyond a stop: signed, zero within the limits."""
-    beyond = np.zeros((*q.shape[:-1], model.nv))
-    at, x = model.vector_v, q[..., model.vector_q]
-    beyond[..., at] = np.maximum(x - physics.upper[at], 0.0) + np.minimum(x - physics.lower[at], 0.0)
-    return beyond
-
-
 def explicit(physics: JointPhysics, model: Model, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
     """Return `joint_forces` (..., nv), their slopes along q and qd (..., nv, nv), and on which side stops push."""
-    x, s = depth(physics, model, q), physics.friction_speed
+    x, s = physics.depth(model, q), physics.friction_speed
     dry = physics.friction * s**2 / (qd * qd + s * s) ** 1.5
     rest = -physics.damping - np.where(x * qd > 0.0, physics.stop_damping, 0.0)
     unit = np.eye(model.nv)
@@ -83,7 +75,7 @@ def implicit(
         wrench = np.broadcast_to(f_ext, (*batch, *f_ext.shape[-2:])).reshape(count, *f_ext.shape[-2:])
     ahead = q.copy()
     ahead[:, model.vector_q] += h * qd[:, model.vector_v]
-    x = depth(physics, model, ahead)
+    x = physics.depth(model, ahead)
     pushes = x != 0.0
     trial = 0
     while True:

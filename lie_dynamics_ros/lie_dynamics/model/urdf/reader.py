@@ -135,29 +135,16 @@ def read_urdf(
 
     Parameters
     ----------
-    xml_or_path : str, bytes or os.PathLike
-        XML text (the output of xacro is fine), a path, or a URI, file:///... or package://name/...
-    package_dirs : sequence of path-like
-        Folders in which packages are looked for before AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
-    inertia_check : {"error", "warn", "ignore"}
-        What happens if no body can have the inertia of some link: refuse the robot, warn (`DescriptionWarning`), or
-        load it silently. See `checks.check_inertias` for the tolerance.
-    max_size : int
-        Largest text or file that is read [bytes].
+    xml_or_path, package_dirs, inertia_check, max_size
+        As `Model.from_urdf`; "error" refuses the robot, "warn" loads it with a `DescriptionWarning`, "ignore" silently.
+        See `checks.check_inertias` for the tolerance.
     on_world : bool
         Whether the root link stands on the world: what never moves may have any inertia.
 
-    Returns
-    -------
-    RobotDescription
-        Links and joints in the order of the file; see its `remarks` for what was read with leniency.
-
     Raises
     ------
-    DescriptionError
-        If it cannot be read, is not URDF, or is not a tree with possible figures; names the link or joint.
-    InertiaError
-        If a link has an inertia that no body can have.
+    DescriptionError, InertiaError
+        As `Model.from_urdf`.
 
     Warns
     -----
