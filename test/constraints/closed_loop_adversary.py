@@ -3,12 +3,7 @@
 import numpy as np
 from mechanisms_by_name import MADE, MORE
 
-from lie_dynamics_ros.lie_dynamics import (
-    ClosedLoopTracker,
-    SingularityError,
-    constraint_jacobian,
-    project_to_constraints,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 #: Rates that are as often too large for a proof as not.
 RATES = {"five-bar": 6.0, "four-bar": 6.0, "delta": 1.0, "stewart": 1.0, "6-UPS": 1.0, "6-UCU": 1.0,
@@ -30,7 +25,7 @@ def distance(model, rates, a, b):
 
 
 def freedoms(model, constraints, q):
-    A = constraint_jacobian(model, constraints, q)
+    A = ld.constraint_jacobian(model, constraints, q)
     _, s, vt = np.linalg.svd(A)
     return vt[int((s > 1e-9 * s[0]).sum()) :].T
 
@@ -38,8 +33,8 @@ def freedoms(model, constraints, q):
 def closed(model, constraints, q, moved):
     """Return `moved` with its loops closed, and `q` where that fails."""
     try:
-        return project_to_constraints(model, constraints, moved)[0]
-    except SingularityError:
+        return ld.project_to_constraints(model, constraints, moved)[0]
+    except ld.SingularityError:
         if len(q) == 1:
             return q
     half = len(q) // 2
@@ -55,7 +50,7 @@ def paths(model, constraints, q, columns, rates, dt, count, rng):
     turning = np.array([0.0, 0.02, 0.3, 0.0])[mode]
     out = []
     for _ in range(count):
-        A = constraint_jacobian(model, constraints, q)
+        A = ld.constraint_jacobian(model, constraints, q)
         N = np.linalg.qr(A.swapaxes(1, 2), "complete")[0][:, :, A.shape[1] :]
         _, directions = np.linalg.eigh(N[:, columns].swapaxes(1, 2) @ N[:, columns])
         v = (N @ directions[:, :, :1])[..., 0]  # as the sensors feel it least, on and on
@@ -86,7 +81,9 @@ def attack(name, samples, seed, sensor_error=0.0, machines=32):
     speeds = {j.name: (rates, rates) if j.kind == "free" else rates for j in model.joints}
     counts = {"samples": 0, "certified": 0, "ambiguous": 0, "wrong": 0, "excluded": 0, "lost": 0}
     trackers = [
-        ClosedLoopTracker(model, constraints, made.q, made.actuated, speeds, sensor_error=sensor_error, max_steps=100)
+        ld.ClosedLoopTracker(
+            model, constraints, made.q, made.actuated, speeds, sensor_error=sensor_error, max_steps=100
+        )
         for _ in range(machines)
     ]
     q, again, certain = np.tile(made.q, (machines, 1)), np.zeros(machines, bool), np.ones(machines, bool)
@@ -96,7 +93,7 @@ def attack(name, samples, seed, sensor_error=0.0, machines=32):
             try:  # where it is told anew, for it would stay ambiguous
                 if not (again[k] or certain[k]):
                     tracker.reset(q[k])
-            except SingularityError:
+            except ld.SingularityError:
                 again[k] = True
             if again[k]:
                 q[k] = made.q

@@ -2,33 +2,22 @@
 
 import numpy as np
 import pytest
+from mechanisms_by_name import platform_at_home
 from scipy.spatial.transform import Rotation
 from support.compare import relative
 
 from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import delta_robot, five_bar, four_bar, gough_stewart
 from lie_dynamics_ros.lie_dynamics.simulation.simulator import simulate_constrained
-from lie_dynamics_ros.lie_dynamics.stewart import StewartPlatform, solve_forward_kinematics
+from lie_dynamics_ros.lie_dynamics.stewart import solve_forward_kinematics
 
 PLATE = ld.SpatialInertia(3.0, [0.02, -0.01, 0.05], [[0.1, 0.01, 0.0], [0.01, 0.12, 0.0], [0.0, 0.0, 0.2]])
-
-
-def platform():
-    angles = np.radians([-10, 10, 110, 130, 230, 250]), np.radians([-50, 50, 70, 170, 190, 290])
-    base, top = (np.array([np.cos(x), np.sin(x), 0.0 * x]).T for x in angles)
-    return StewartPlatform(base, 0.5 * top)
 
 
 def pose(rng, tilt=0.2):
     T = np.eye(4)
     T[:3, :3] = Rotation.from_rotvec(tilt * rng.normal(size=3)).as_matrix()
     T[:3, 3] = rng.uniform(-0.1, 0.1, 3) + np.array([0, 0, 0.9])
-    return T
-
-
-def home():
-    T = np.eye(4)
-    T[2, 3] = 0.9
     return T
 
 
@@ -40,7 +29,7 @@ def home():
         (five_bar, 2),
         (delta_robot, 3),
         (lambda: delta_robot(rod_mass=0.0), 3),
-        (lambda: gough_stewart(platform(), home(), PLATE), 6),
+        (lambda: gough_stewart(*platform_at_home(), PLATE), 6),
     ],
 )
 def test_degrees_of_freedom(make, mobility):
@@ -56,8 +45,8 @@ def test_degrees_of_freedom(make, mobility):
 
 
 def test_stewart_on_massless_legs_is_newton_euler(rng):
-    geometry = platform()
-    made = gough_stewart(geometry, home(), PLATE, cylinder_mass=0.0, piston_mass=0.0)
+    geometry, home = platform_at_home()
+    made = gough_stewart(geometry, home, PLATE, cylinder_mass=0.0, piston_mass=0.0)
     model, constraints = made.model, made.constraints
     for _ in range(5):
         T, V, dV = pose(rng), *rng.normal(size=(2, 6))
@@ -87,8 +76,8 @@ def test_stewart_on_massless_legs_is_newton_euler(rng):
 
 @pytest.mark.slow  # in every run a parallelogram, in test_constrained_simulation
 def test_stewart_simulation_agrees_with_its_kinematics(rng):
-    geometry = platform()
-    made = gough_stewart(geometry, home(), PLATE)
+    geometry, home = platform_at_home()
+    made = gough_stewart(geometry, home, PLATE)
     model, constraints = made.model, made.constraints
     q = made.configuration(pose(rng, 0.05))
     still = np.zeros(model.nv)

@@ -8,15 +8,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from lie_dynamics_ros import lie_dynamics as ld
-from lie_dynamics_ros.lie_dynamics.constraints import (
-    consistent_acceleration,
-    consistent_velocity,
-    constrained_forward_derivatives,
-    constrained_forward_dynamics,
-    constrained_hybrid_dynamics,
-    constrained_inverse_derivatives,
-    constrained_inverse_dynamics,
-)
 from lie_dynamics_ros.lie_dynamics.constraints.mechanisms import five_bar, four_bar
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InputError
 from lie_dynamics_ros.lie_dynamics.simulation import linearize, simulate, simulate_constrained
@@ -39,7 +30,7 @@ def _loop():
     robot = five_bar()
     model = with_springs(robot)
     rng = np.random.default_rng(5)
-    qd = consistent_velocity(model, robot.constraints, robot.q, rng.normal(size=model.nv))
+    qd = ld.consistent_velocity(model, robot.constraints, robot.q, rng.normal(size=model.nv))
     return model, robot.constraints, robot.q, qd, rng.normal(size=model.nv)
 
 
@@ -98,7 +89,7 @@ def test_a_parallelogram_with_springs_swings_like_its_pendulum():
     a, duration = 0.3, 0.5
     robot = four_bar((1.0, a, 1.0, a), crank=0.6)
     model = with_springs(robot)
-    turns = consistent_velocity(model, robot.constraints, robot.q, [1.0, 0.0, 0.0])
+    turns = ld.consistent_velocity(model, robot.constraints, robot.q, [1.0, 0.0, 0.0])
     turns = np.round(turns / turns[0])
     assert set(np.abs(turns)) == {1.0}
 
@@ -120,31 +111,31 @@ def test_efforts_are_virtual_work_and_dynamics_agree(loop):
     bare = model.with_joint_terms()
     names = model.joint_names[:2]
     motors = np.isin(model.joint_names, [names[0], model.joint_names[2]])
-    qdd = consistent_acceleration(model, constraints, q, qd, push)
-    found = constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=motors)
-    without = constrained_inverse_dynamics(bare, constraints, q, qd, qdd, actuated=motors)
+    qdd = ld.consistent_acceleration(model, constraints, q, qd, push)
+    found = ld.constrained_inverse_dynamics(model, constraints, q, qd, qdd, actuated=motors)
+    without = ld.constrained_inverse_dynamics(bare, constraints, q, qd, qdd, actuated=motors)
     pull = np.zeros(model.nv)
     for k, (stiffness, rest) in SPRINGS.items():
         pull[k] = stiffness * (q[k] - rest)
     for along in np.eye(model.nv):
-        way = consistent_velocity(model, constraints, q, along)
+        way = ld.consistent_velocity(model, constraints, q, along)
         assert (found.tau - without.tau) @ way == pytest.approx(pull @ way, abs=1e-10)
-    again = constrained_forward_dynamics(model, constraints, q, qd, found.tau)
+    again = ld.constrained_forward_dynamics(model, constraints, q, qd, found.tau)
     assert again.qdd == pytest.approx(qdd, abs=1e-9)
-    mixed = constrained_hybrid_dynamics(model, constraints, q, qd, qdd, np.zeros(model.nv), motors)
+    mixed = ld.constrained_hybrid_dynamics(model, constraints, q, qd, qdd, np.zeros(model.nv), motors)
     assert mixed.tau == pytest.approx(found.tau, abs=1e-9)
 
 
 def test_derivatives_are_those_of_differences(loop):
     model, constraints, q, qd, push = loop
-    forward = constrained_forward_derivatives(model, constraints, q, qd, push)
-    inverse = constrained_inverse_derivatives(model, constraints, q, qd, push)
+    forward = ld.constrained_forward_derivatives(model, constraints, q, qd, push)
+    inverse = ld.constrained_inverse_derivatives(model, constraints, q, qd, push)
     tree = ld.inverse_dynamics_derivatives(model, q, qd, push)
     h = 1e-6
     for k, unit in enumerate(h * np.eye(model.nv)):
-        ends = [constrained_forward_dynamics(model, constraints, q + s * unit, qd, push).qdd for s in (-1, 1)]
+        ends = [ld.constrained_forward_dynamics(model, constraints, q + s * unit, qd, push).qdd for s in (-1, 1)]
         assert forward.qdd.dq[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-5, abs=1e-5)
-        ends = [constrained_inverse_dynamics(model, constraints, q + s * unit, qd, push).tau for s in (-1, 1)]
+        ends = [ld.constrained_inverse_dynamics(model, constraints, q + s * unit, qd, push).tau for s in (-1, 1)]
         assert inverse.tau.dq[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-5, abs=1e-5)
         ends = [ld.inverse_dynamics(model, q + s * unit, qd, push) for s in (-1, 1)]
         assert tree.dq[:, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-6, abs=1e-6)
