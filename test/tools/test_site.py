@@ -22,18 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_site_builds_without_warnings(tmp_path):
     for needed in ("sphinx_gallery", "mathjax"):
         pytest.importorskip(needed, reason="what make docs installs is not installed")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "-q",
-        "-E",
-        "-b",
-        "html",
-        "-D",
-        "sphinx_gallery_conf.plot_gallery=0",
-    ]
+    options = ["-W", "-q", "-E", "-b", "html", "-D", "sphinx_gallery_conf.plot_gallery=0"]
+    command = [sys.executable, "-m", "sphinx", *options]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*command, "doc", tmp_path], cwd=ROOT, env=environment, capture_output=True, text=True, check=False

@@ -68,19 +68,11 @@ class ContactOptions(RobotOptions):
 
     def observer(self, model: Model, noise: SensorNoise, friction: JointFriction | None) -> ContactObserver:
         """Return what observes contacts of a model by these parameters."""
+        errors = {name: np.array(getattr(self, name)) for name in ("offset_error", "friction_error")}
+        same = ("false_alarms", "averaging", "release", "drift_time", "model_error", "effort_delay")
+        options = {name: getattr(self, name) for name in same}
         return ContactObserver(
-            model,
-            noise,
-            friction=friction,
-            held=self.efforts_are == "held",
-            false_alarms=self.false_alarms,
-            averaging=self.averaging,
-            release=self.release,
-            drift_time=self.drift_time,
-            model_error=self.model_error,
-            effort_delay=self.effort_delay,
-            offset_error=np.array(self.offset_error),
-            friction_error=np.array(self.friction_error),
+            model, noise, friction=friction, held=self.efforts_are == "held", **options, **errors
         )
 
 

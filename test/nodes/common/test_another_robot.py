@@ -88,7 +88,8 @@ def test_keeps_its_robot_whatever_is_published_that_is_none(bench, make, allowed
     assert node.core is core
 
 
-def test_takes_another_robot_while_active_where_a_parameter_allows_it(bench):
+@pytest.mark.parametrize("by", ["a parameter", "transitions"])
+def test_takes_another_robot_while_active_where_a_parameter_allows_it_or_configured_again(bench, by):
     node = bench.start("inverse_dynamics")
     answers = bench.listen(JointState, f"{node}/joint_efforts")
     bench.publish_description(ARM)
@@ -96,23 +97,16 @@ def test_takes_another_robot_while_active_where_a_parameter_allows_it(bench):
     bench.publish_description(pendulum())
     refused(bench, node, "allow_robot_change is false")
     assert_arm_answers(bench, answers)
-    assert bench.set(node, allow_robot_change=True).successful
+    if by == "a parameter":
+        assert bench.set(node, allow_robot_change=True).successful
+    else:
+        for transition in ("deactivate", "cleanup", "configure", "activate"):
+            assert bench.change_state(node, transition)
     assert_pendulum_answers(bench, answers)
-    bench.publish_description(ARM)
-    assert_arm_answers(bench, answers)
+    if by == "a parameter":
+        bench.publish_description(ARM)
+        assert_arm_answers(bench, answers)
     assert bench.state(node) == "active"
-
-
-def test_takes_another_robot_when_it_is_configured_again(bench):
-    node = bench.start("inverse_dynamics")
-    answers = bench.listen(JointState, f"{node}/joint_efforts")
-    bench.publish_description(ARM)
-    assert_arm_answers(bench, answers)
-    bench.publish_description(pendulum())
-    refused(bench, node, "allow_robot_change is false")
-    for transition in ("deactivate", "cleanup", "configure", "activate"):
-        assert bench.change_state(node, transition)
-    assert_pendulum_answers(bench, answers)
 
 
 def test_the_robot_before_answers_while_another_is_made(bench, make):
@@ -136,53 +130,41 @@ def test_the_robot_before_answers_while_another_is_made(bench, make):
     assert bench.wait(lambda: node.core.limit[0] == 50.0, "the last of both robots")
 
 
-def test_files_that_hold_no_platform_are_named_without_what_they_hold(bench, tmp_path):
-    secret, fifo, large = tmp_path / "shadow", tmp_path / "fifo.yaml", tmp_path / "large.yaml"
-    secret.write_text("password: hash\npassword: hash\n")
+FILES = {
+    "platform": ("base_points: ", "password: hash\npassword: hash\n", "has none of the keys", "holds more than"),
+    "robot_description": ("<robot name='x'>", "root:$6$salt$hash:19:0:::\n", "holds no XML", "more than 1048576 bytes"),
+}
+"""How a file of each parameter begins, what another holds, and why that, and one that is too large, are refused."""
+
+
+@pytest.mark.parametrize("parameter", FILES)
+def test_files_that_hold_something_else_are_named_without_what_they_hold(bench, tmp_path, parameter):
+    begin, held, other, long = FILES[parameter]
+    secret, fifo, large = tmp_path / "shadow", tmp_path / "fifo", tmp_path / "large"
+    secret.write_text(3 * held)
     os.mkfifo(fifo)
-    large.write_text("base_points: " + " " * 2**20)
-    node = bench.start("stewart_pose", autostart=False)
+    large.write_text(begin + " " * 2**20)
+    robot = parameter == "robot_description"
+    more = {"max_description_size": 2**20} if robot else {}
+    node = bench.start("inverse_dynamics" if robot else "stewart_pose", autostart=False, **more)
     for source, reason in (
-        (f"file://{secret}", "has none of the keys"),
+        (f"file://{secret}", other),
         (str(fifo), "a regular file is expected"),
         ("/dev/zero", "a regular file is expected"),
         (str(tmp_path), "directory"),
-        (str(large), "holds more than"),
-        ("~nobody_of_this_name/platform.yaml", "nobody_of_this_name"),
-        ("/\0/platform.yaml", "cannot be read"),
-        ("a: &a [1]\nb: *a", ""),
+        (str(large), long),
+        ("~nobody_of_this_name/file", "nobody_of_this_name"),
+        ("/\0/file", "cannot be read"),
+        ("<robot>" + " " * 2**20, "at most 1048576") if robot else ("a: &a [1]\nb: *a", ""),
     ):
-        assert bench.set(node, platform=source).successful
+        assert bench.set(node, **{parameter: source}).successful
         assert not bench.change_state(node, "configure")
         output = bench.wait(
             lambda r=reason: (o := bench.processes[-1].output.rpartition("not configured: ")[2]) and r in o and o,
             reason,
         )
         assert "hash" not in output
-    assert bench.state(node) == "unconfigured"
-
-
-def test_files_that_hold_no_robot_are_named_without_what_they_hold(bench, tmp_path):
-    secret = tmp_path / "shadow"
-    secret.write_text("root:$6$salt$hash:19000:0:99999:7:::\n" * 3)
-    fifo, large = tmp_path / "fifo.urdf", tmp_path / "large.urdf"
-    os.mkfifo(fifo)
-    large.write_text("<robot name='x'>" + " " * 2**20)
-    node = bench.start("inverse_dynamics", max_description_size=2**20)
-    for source, reason in (
-        (f"file://{secret}", "holds no XML"),
-        (str(fifo), "a regular file is expected"),
-        ("/dev/zero", "a regular file is expected"),
-        (str(tmp_path), "directory"),
-        (str(large), "more than 1048576 bytes"),
-        ("<robot>" + " " * 2**20, "at most 1048576"),
-        ("~nobody_of_this_name/robot.urdf", "nobody_of_this_name"),
-        ("/\0/robot.urdf", "cannot be read"),
-    ):
-        assert bench.set(node, robot_description=source).successful
-        message = bench.wait_status(node, lambda s, v, r=reason: s.level == ERROR and r in s.message, reason).message
-        assert "hash" not in message
-    assert "hash" not in bench.processes[-1].output
-    assert bench.state(node) == "unconfigured"
-    assert bench.set(node, robot_description="package://lie_dynamics_ros/urdf/panda_arm.urdf").successful
-    bench.wait_state(node, "active")
+    assert "hash" not in bench.processes[-1].output and bench.state(node) == "unconfigured"
+    if robot:
+        assert bench.set(node, robot_description="package://lie_dynamics_ros/urdf/panda_arm.urdf").successful
+        bench.wait(lambda: bench.change_state(node, "configure"), "the robot to be taken")
