@@ -31,8 +31,8 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
     """
     if not links:
         raise DescriptionError("the robot has no links, at least one expected")
-    _refuse_duplicates("link", [link.name for link in links])
-    _refuse_duplicates("joint", [joint.name for joint in joints])
+    refuse_duplicates("link", [link.name for link in links])
+    refuse_duplicates("joint", [joint.name for joint in joints])
     names = {link.name: None for link in links}
     above: dict[str, JointDescription] = {}
     for joint in joints:
@@ -253,7 +253,8 @@ def _rigid_bodies(links: Sequence[LinkDescription], joints: Sequence[JointDescri
     return whole
 
 
-def _refuse_duplicates(what: str, names: list[str]) -> None:
+def refuse_duplicates(what: str, names: list[str]) -> None:
+    """Refuse names that are empty or there more than once; a DescriptionError tells which."""
     if "" in names:
         raise DescriptionError(f"{what} number {names.index('') + 1} has an empty name", value="")
     seen: set[str] = set()

@@ -17,7 +17,7 @@ from ...lie import SpatialInertia, se3
 from ...texts import listed, quoted, unique
 from .. import joint_types
 from ..bodies import ROOT_JOINT, BodyTree
-from ..checks import InertiaCheck, check_inertias, check_mimics, suggestion
+from ..checks import InertiaCheck, check_inertias, check_mimics, refuse_duplicates, suggestion
 from ..description import JointDescription, LinkDescription
 from ..urdf.fields import Strangers
 from ..urdf.reader import MAX_SIZE, read_source
@@ -71,8 +71,8 @@ def read_sdf(
     read = [read_joint(one) for scope in (*scopes, world) for one in scope.of_kind("joint")]
     joints = [joint for joint in read if joint is not None]
     links = [link for scope in scopes for link in scope.of_kind("link")]
-    _refuse_twins("link", (link.name for link in links))
-    _refuse_twins("joint", (joint.name for joint in joints))
+    refuse_duplicates("link", [link.name for link in links])
+    refuse_duplicates("joint", [joint.name for joint in joints])
     moving = {link.name: link for link in links if not link.scope.static}
     inertias = {name: read_inertia(link, left_out) for name, link in moving.items()}
     tree = span(list(moving), joints, frames.carrier(robot).name, robot.name)
@@ -101,16 +101,6 @@ def read_sdf(
 
 def _inside(frame: SdfFrame) -> Iterable[Scope]:
     return frame.model.walk() if frame.model is not None else ()
-
-
-def _refuse_twins(kind: str, names: Iterable[str]) -> None:
-    """Refuse names that differ in the file, and not with the names of models before them."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            message = f"{kind} '{name}' is there twice; names of their own expected"
-            raise DescriptionError(message, name=name, value=name)
-        seen.add(name)
 
 
 def _judge(
