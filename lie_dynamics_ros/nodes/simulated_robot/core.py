@@ -116,14 +116,6 @@ class SimulationOptions(RobotOptions):
     velocity_noise: float = parameter(0.0, "Standard deviation of measured velocities [rad/s, m/s].", high=100.0)
     wrap_positions: bool = parameter(False, "Report joints without end from -pi to pi, as many drivers do.")
 
-    def check(self) -> None:
-        """Check values against each other; raises ParameterError."""
-        super().check()
-        for name in ("extra_damping", "extra_friction"):
-            numbers = getattr(self, name)
-            if not numbers or any(x < 0.0 for x in numbers):
-                raise ParameterError(f"{name} is {list(numbers)}; expected numbers that are not negative")
-
     def apply(self, model: Model) -> Model:
         """Return the model with all this included but losses; raises ParameterError where that cannot be."""
         for name in ("extra_damping", "extra_friction"):

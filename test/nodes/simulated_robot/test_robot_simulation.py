@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from lie_dynamics_ros.core.commands import ACCELERATION, EFFORT, HOLD, POSITION
 from lie_dynamics_ros.core.errors import MessageError, ParameterError
 from lie_dynamics_ros.core.joint_mapping import JointMapping
-from lie_dynamics_ros.lie_dynamics import JointFriction, Model
+from lie_dynamics_ros.lie_dynamics import InputError, JointFriction, Model
 from lie_dynamics_ros.nodes.simulated_robot.core import RobotSimulation, SimulationOptions, steps_of_delay
 from lie_dynamics_ros.nodes.simulated_robot.node import SETTINGS
 from lie_dynamics_ros.ros.inputs.commands import read_effort_array, read_named_efforts, read_point
@@ -159,11 +159,11 @@ def test_payload_friction_limits_and_noise():
 
 def test_options_that_make_no_sense_are_refused():
     for values, reason in [
-        ({"extra_friction": [-1.0]}, "extra_friction"),
+        ({"extra_friction": [-1.0]}, "friction: one number .* none negative"),
         ({"extra_damping": [1.0, 2.0]}, "expected 1 or 1"),
         ({"payload_mass": 1.0}, "payload_frame"),
     ]:
-        with pytest.raises(ParameterError, match=reason):
+        with pytest.raises((ParameterError, InputError), match=reason):
             simulation(**values)
     with pytest.raises(ParameterError, match="limits"):
         simulation(start=(9.0,))
