@@ -174,6 +174,7 @@ def mimic_couplings(model: Model) -> tuple[Coupling, ...]:
             found.append(Coupling.gear(joint.name, leader, ratio, offset))
     return tuple(found)
 
+
 #: Number of scalar constraints of each cut joint.
 SIZES = {
     "welded": 6,

@@ -99,6 +99,7 @@ def _joint_equation(compiled: Any, pair: tuple[int, int], data: Any, name: str, 
     offset = float(data[0]) + sum(ratio * q for ratio, q in zip(ratios, rest, strict=True))
     return Coupling(dict(zip(those, ratios, strict=True)), offset, name)
 
+
 _CUT_JOINTS = {
     "revolute": "revolute",
     "continuous": "revolute",

@@ -157,9 +157,7 @@ class ClosedLoops:
             raise InputError("independent: no joints were found that move all others; name them", name="independent")
         return np.sort(np.array(chosen, dtype=np.intp))
 
-    def motion(
-        self, y: Array, yd: Array, ydd: Array, near: Array | None = None, keep: bool = True
-    ) -> LoopMotion:
+    def motion(self, y: Array, yd: Array, ydd: Array, near: Array | None = None, keep: bool = True) -> LoopMotion:
         """Return the closed motion of independent coordinates and their rates, each (k, r); on from guesses near it."""
         q = self._closed(y, near)
         if keep:

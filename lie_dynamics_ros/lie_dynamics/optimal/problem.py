@@ -80,9 +80,7 @@ def _split(task: Task, bounds: Bounds) -> dict[str, Bound]:
     for kind, bound in bounds.items():
         if kind == "effort":  # those that are given are no limits
             open_ = bound.lower < bound.upper
-            bound = Bound(
-                np.where(open_, bound.lower, -np.inf), np.where(open_, bound.upper, np.inf), bound.scale
-            )
+            bound = Bound(np.where(open_, bound.lower, -np.inf), np.where(open_, bound.upper, np.inf), bound.scale)
         linear = plain if kind in ("position", "velocity", "acceleration") else np.full(model.nv, kind == "jerk")
         for name, kept in ((f"{kind} along", linear), (kind, ~linear)) if kind in _ORDERS else ((kind, None),):
             lower, upper = (

@@ -352,9 +352,7 @@ def _durations(duration: float | tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def _waypoints(
-    model: Model, waypoints: tuple[npt.ArrayLike, npt.ArrayLike], periodic: bool
-) -> tuple[Array, Array]:
+def _waypoints(model: Model, waypoints: tuple[npt.ArrayLike, npt.ArrayLike], periodic: bool) -> tuple[Array, Array]:
     if not isinstance(waypoints, (tuple, list)) or len(waypoints) != 2:
         raise InputError("waypoints: parts of the duration and configurations are expected", name="waypoints")
     parts, through = as_real(waypoints[0], (), "waypoints"), checked(waypoints[1], model.nq, "waypoints", model)

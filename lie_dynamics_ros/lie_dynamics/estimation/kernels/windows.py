@@ -222,9 +222,7 @@ STEP, MORE, GAP, AS_HELD, PLACE, N_STEP = range(6)
     "(float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1])",
     quick=True,
 )
-def rates_at(
-    v: Array, effort: Array, mass: Array, coriolis: Array, less: Array, joints: Array, rates: Array
-) -> int:
+def rates_at(v: Array, effort: Array, mass: Array, coriolis: Array, less: Array, joints: Array, rates: Array) -> int:
     """Write rates and momenta M v (n, N_RATES) at velocities v and efforts (n,); 1 where one is too large.
 
     What the model knows of the momenta's rates is C^T v less gravity and losses, `less`.

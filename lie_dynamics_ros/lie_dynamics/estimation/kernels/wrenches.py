@@ -58,9 +58,7 @@ def orthogonalize(a: Array, v: Array) -> None:
     "(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])",
     quick=True,
 )
-def felt_wrench(
-    J: Array, cover: Array, torque: Array, scale: Array, work: Array, numbers: Array, found: Array
-) -> int:
+def felt_wrench(J: Array, cover: Array, torque: Array, scale: Array, work: Array, numbers: Array, found: Array) -> int:
     """Write the wrench that torques show; 0, 1 where their covariance is not positive definite, or NOT_NUMBERS.
 
     Parameters
