@@ -27,21 +27,8 @@ LEAST_FRICTION = 5e-4
 class InertiaEstimates:
     """Estimated inertial parameters of some bodies, which an `InertiaSet` bounds.
 
-    Parameters
-    ----------
-    start : ndarray, shape (n_bodies, 10)
-        Parameters of all bodies to begin with.
-    chosen : ndarray of int, shape (k,)
-        Bodies whose parameters are learned.
-    payload, reach : float
-        See `AdaptiveController`.
-
-    Attributes
-    ----------
-    parameters : ndarray, shape (n_bodies, 10)
-        Of all bodies, in the order of `SpatialInertia.parameters`.
-    coordinates, pseudo : ndarray, shape (k, 4, 4)
-        Of the chosen bodies, as coordinates Z of the set and as pseudo-inertias.
+    They begin with those of all bodies (n_bodies, 10), in the order of `SpatialInertia.parameters`; the chosen ones
+    (k,) are learned, as `coordinates` Z of the set and as pseudo-inertias `pseudo`, both (k, 4, 4).
     """
 
     def __init__(self, start: Array, chosen: npt.NDArray[np.int64], payload: float, reach: float) -> None:
@@ -140,6 +127,8 @@ class AdaptiveController:
         for name, value in (("gamma", gamma), ("payload", payload), ("reach", reach)):
             if not (np.isfinite(value) and value > 0.0):
                 raise InputError(f"{name}: a positive number is expected, got {value}", name=name, value=value)
+        if not (np.isfinite(memory) and memory >= 0.0):
+            raise InputError(f"memory: a time is expected, or zero, got {memory}", name="memory", value=memory)
         self.model = model
         self.rate = gains(model, rate, "rate", one_per_joint=True)
         self.kd = gains(model, kd, "kd")
@@ -152,8 +141,10 @@ class AdaptiveController:
         self._still, self._slope = np.zeros(model.nv), np.zeros((model.n_bodies, 10))
         self._prediction: MomentumPrediction | None = None
         if memory:
-            scale, factor = _scale(model, effort_scale), np.asarray(self.estimates.set.factor)
-            self._prediction = MomentumPrediction(model, places, start, factor, scale, _checked(memory))
+            scale, factor = gains(model, effort_scale, "effort_scale"), np.asarray(self.estimates.set.factor)
+            if not (scale > 0.0).all():
+                raise InputError("effort_scale: positive numbers are expected", name="effort_scale", value=effort_scale)
+            self._prediction = MomentumPrediction(model, places, start, factor, scale, memory)
 
     def reset(self) -> None:
         """Forget what was learned."""
@@ -273,19 +264,6 @@ class AdaptiveController:
         size = dry**2 + viscous**2
         found = size / (size + LEAST_FRICTION**2) * (dry * np.tanh(v / SMOOTH) + viscous * v)
         return np.asarray(np.clip(found, -LARGEST_FRICTION, LARGEST_FRICTION) * self._prediction.scale)
-
-
-def _scale(model: Model, scale: npt.ArrayLike) -> Array:
-    values = gains(model, scale, "effort_scale")
-    if not (values > 0.0).all():
-        raise InputError("effort_scale: positive numbers are expected", name="effort_scale", value=scale)
-    return values
-
-
-def _checked(memory: float) -> float:
-    if not (np.isfinite(memory) and memory > 0.0):
-        raise InputError(f"memory: a time is expected, or zero, got {memory}", name="memory", value=memory)
-    return float(memory)
 
 
 def _dual_pseudo(slope: Array) -> Array:

@@ -41,11 +41,6 @@ class EffortDelay:
     slowly vanishes, and both are multiplied by the jump z, free of noise: D = sum z.y / sum z.x. The residual of the
     former gives the noise, and so how much that is beside what was known before. Where the model is off by a part of
     the acceleration, the result is as much nearer to the middle.
-
-    Parameters
-    ----------
-    n : int
-        Of coordinates.
     """
 
     def __init__(self, n: int) -> None:

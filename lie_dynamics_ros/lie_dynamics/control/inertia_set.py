@@ -77,16 +77,8 @@ class InertiaSet:
     ) -> tuple[Array, Array] | None:
         """Return what `pseudo` does of coordinates Z - step W^T L W, or None where they are not finite.
 
-        Parameters
-        ----------
-        coordinates : ndarray, shape (k, 4, 4)
-        slope : ndarray, shape (10 n_bodies,)
-            Slopes over the parameters of all bodies of the robot.
-        bodies : ndarray of int, shape (k,)
-            Which of them these are.
-        dual : ndarray, shape (10, 16)
-            Takes slopes over the parameters of a body to L.
-        step : float
+        Slopes (10 n_bodies,) are over the parameters of all bodies of the robot, of which those at `bodies` (k,) count;
+        `dual` (10, 16) takes those of a body to L.
         """
         self._step[0] = step
         k = len(coordinates)

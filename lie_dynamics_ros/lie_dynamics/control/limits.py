@@ -45,22 +45,10 @@ class MotionBounds:
     def nearest(
         self, metric: Callable[[], Array], wanted: Array, q: Array, qd: Array, brake: float, slow: float
     ) -> Array:
-        """Return the acceleration within the bounds with the least (a - wanted)^T W (a - wanted).
+        """Return the acceleration within bounds with the least (a - wanted)^T W (a - wanted), `wanted` itself if it is.
 
         With the mass matrix for W that is what joints do which meet ideal stops: Gauss's principle of least constraint.
-
-        Parameters
-        ----------
-        metric : callable
-            Returns W (n, n), positive definite; called where it is needed.
-        wanted, q, qd : ndarray, shape (n,)
-        brake, slow : float
-            r and s [1/s].
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            `wanted` itself where that is within.
+        The metric returns W (n, n), positive definite, where it is needed; `brake` and `slow` are r and s [1/s].
         """
         bounds, rates = self._bounds, np.array([APPROACH, brake, slow, BACK])
         if motion_bounds(wanted, q, qd, self._limits, rates, bounds) == DONE:

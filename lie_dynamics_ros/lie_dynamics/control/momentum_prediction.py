@@ -119,26 +119,11 @@ class MomentumPrediction:
     ) -> Array | None:
         """Take in what happened since the last state; return by what slope (k, 10) over parameters estimates move.
 
-        Parameters
-        ----------
-        q, qd : ndarray, shape (nq,), (nv,)
-            The state.
-        effort : ndarray, shape (nv,), optional
-            Mean of what acted on the joints since the last one [N m, N]; None where that is not known.
-        shift : ndarray, shape (nv,)
-            By how much that would be more if efforts acted some time earlier, always the same.
-        period : float
-            Since the last state [s].
-        parameters : ndarray, shape (k, 10)
-            Present ones of the bodies.
-        estimates : ndarray, shape (k, 4, 4)
-            The same as coordinates Z of `InertiaSet`.
-
-        Returns
-        -------
-        ndarray, shape (k, 10), or None
-            At most `LARGEST_STEP` times G (A + epsilon G)^-1 (A r - b), which moves Z by `LONGEST` at most; None where
-            there is nothing to learn from.
+        That is at most `LARGEST_STEP` times G (A + epsilon G)^-1 (A r - b), which moves Z by `LONGEST` at most; None
+        where there is nothing to learn from. `effort` (nv,) is the mean of what acted on the joints, None where that is
+        not known, `shift` (nv,) by how much that would be more if efforts acted some time earlier, always the same [N
+        m, N]. `parameters` (k, 10) are the present ones, and `estimates` (k, 4, 4) the same as coordinates Z of
+        `InertiaSet`.
         """
         now = 1 - self._now
         p, h = self._p[now], self._h[now]

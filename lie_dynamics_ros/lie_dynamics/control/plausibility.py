@@ -71,10 +71,7 @@ class StateCheck:
     def find(self, stamp: int, position: Array, velocity: Array) -> tuple[int, str] | None:
         """Take in a state of a time [ns], positions (n,) and velocities (n,), NaN where not measured.
 
-        Returns
-        -------
-        tuple or None
-            The first joint that does not follow, and "position" or "velocity", where the state is to be refused.
+        Return the first joint that does not follow, and "position" or "velocity", where the state is to be refused.
         """
         numbers, s = self._numbers, self.state
         last = s.last

@@ -38,21 +38,11 @@ class _Trial(NamedTuple):
 
 
 class Reversal:
-    """Joints that move as if their efforts had the opposite sign.
+    """Joints that move as if their efforts had the opposite sign; arrays (n,).
 
-    Parameters
-    ----------
-    limit, fastest : ndarray, shape (n,)
-        Limits of efforts and velocities [N m, N; rad/s, m/s]; the largest float for none.
-
-    Attributes
-    ----------
-    let_go : ndarray of bool, shape (n,)
-        Joints that are to get no effort, on trial or for good.
-    found : ndarray of bool, shape (n,)
-        Those of them whose trial has shown it.
-    news : list of int
-        Those that were found since somebody emptied it.
+    Limits of efforts and velocities are the largest float for none [N m, N; rad/s, m/s]. Joints at `let_go` are to get
+    no effort, on trial or for good; the trials of those at `found` have shown it, and of those in `news` since somebody
+    emptied that.
     """
 
     def __init__(self, limit: Array, fastest: Array) -> None:

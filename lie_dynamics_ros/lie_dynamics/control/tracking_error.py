@@ -76,8 +76,8 @@ def tracking_error(
     velocity = wanted - rate
     for joint in _manifold_joints(model):
         at, e = joint.v_slice, position[..., joint.v_slice]
-        carry, bracket = (so3.exp, so3.hat) if joint.kind == "spherical" else (_twist_carrier, se3.ad)
-        E = carry(e)
+        spherical = joint.kind == "spherical"
+        E, bracket = (so3.exp(e), so3.hat) if spherical else (se3.Ad(se3.exp(e)), se3.ad)
         wanted[..., at] = _apply(E, wanted[..., at])
         velocity[..., at] = wanted[..., at] - rate[..., at]
         acceleration[..., at] = _apply(E, acceleration[..., at]) + _apply(bracket(velocity[..., at]), wanted[..., at])
@@ -102,9 +102,8 @@ def gradient(model: Robot, position: Array, gain: Array) -> Array:
     require_robot(model)
     force: Array = gain * position
     for joint in _manifold_joints(model):
-        jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse
         at = joint.v_slice
-        force[..., at] = _apply(np.swapaxes(jacobian(position[..., at]), -1, -2), force[..., at])
+        force[..., at] = _apply(np.swapaxes(_slope(joint, position), -1, -2), force[..., at])
     return force
 
 
@@ -113,9 +112,8 @@ def position_rate(model: Robot, error: TrackingError) -> Array:
     require_robot(model)
     rate = np.array(error.velocity)
     for joint in _manifold_joints(model):
-        jacobian = so3.left_jacobian_inverse if joint.kind == "spherical" else se3.left_jacobian_inverse
         at = joint.v_slice
-        rate[..., at] = _apply(jacobian(error.position[..., at]), rate[..., at])
+        rate[..., at] = _apply(_slope(joint, error.position), rate[..., at])
     return rate
 
 
@@ -151,8 +149,9 @@ def _manifold_joints(model: Robot) -> list[Joint]:
     return [joint for joint in model.joints if joint.kind in ("spherical", "free")]
 
 
-def _twist_carrier(e: Array) -> Array:
-    return se3.Ad(se3.exp(e))
+def _slope(joint: Joint, position: Array) -> Array:
+    e = position[..., joint.v_slice]
+    return so3.left_jacobian_inverse(e) if joint.kind == "spherical" else se3.left_jacobian_inverse(e)
 
 
 def _apply(matrix: Array, vector: Array) -> Array:

@@ -8,7 +8,7 @@ import operator
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,7 +89,7 @@ class CallState:
 
     origin: float = 0.0  # time of the first state [s]
     last: int = 0  # stamp of the last state [ns]; 0 before the first
-    output: tuple[Array, tuple[str, str, str, Array, Array]] | None = None  # effort and the rest
+    output: ControlOutput | None = None  # the last answer
     implausible: int = 0  # number of states that were refused since the start
 
     def stamp(self, time: float) -> int:
@@ -259,16 +259,12 @@ class Controller:
             if error.kind != IMPLAUSIBLE or calls.output is None:
                 raise
             calls.last, calls.implausible = stamp, calls.implausible + 1
-            effort, others = calls.output
-            return ControlOutput(effort.copy(), *others)
+            return replace(calls.output, effort=calls.output.effort.copy())
         answer = core.answer(state)
         calls.last, desired = stamp, answer.desired
-        others = (
-            answer.phase, answer.reason, answer.mode, np.array(inputs.as_told(desired.position)),
-            np.array(desired.velocity),
-        )  # fmt: skip
-        calls.output = np.array(answer.effort), others
-        return ControlOutput(np.array(answer.effort), *others)
+        place, rate = np.array(inputs.as_told(desired.position)), np.array(desired.velocity)
+        calls.output = ControlOutput(np.array(answer.effort), answer.phase, answer.reason, answer.mode, place, rate)
+        return replace(calls.output, effort=calls.output.effort.copy())
 
     def follow(
         self,

@@ -25,17 +25,10 @@ _BERNSTEIN = {
 
 
 def first_beyond(c: Array, spans: Array, bound: Array) -> tuple[float, int, int] | None:
-    """Return the first value above a bound: itself, its segment and its column; None where there is none.
+    """Return the first value above a bound, (m,) or (k, m): itself, its segment and column; None where there is none.
 
-    Their Bernstein coefficients bound polynomials; where these are beyond the bound, the extrema are looked for.
-
-    Parameters
-    ----------
-    c : ndarray, shape (k, degree + 1, m)
-        Coefficients of rising powers of time, degree 2 to 5.
-    spans : ndarray, shape (k,)
-        How long each lasts [s].
-    bound : ndarray, shape (m,) or (k, m)
+    Segments have coefficients c (k, degree + 1, m) of rising powers of time, degree 2 to 5, and spans (k,) [s]. Their
+    Bernstein coefficients bound polynomials; where these are beyond the bound, the extrema are looked for.
     """
     c, bound = np.require(c, float, ["C", "W"]), np.array(np.broadcast_to(bound, (len(c), c.shape[2])), order="C")
     over = np.empty_like(bound)

@@ -48,56 +48,33 @@ IDLE, FOUND, NOT_FINITE = 0, 1, 2
     quick=True,
 )
 def learn(
-    value: Array,
-    covariance: Array,
-    filtered: Array,
-    spread: Array,
-    wander: Array,
-    used: Array,
-    found: Mask,
-    amiss: Mask,
-    bounds: Array,
-    numbers: Array,
-    velocity: Array,
-    beyond: Array,
-    desired: Array,
-    scale: Array,
-    mass: Array,
-    work: Array,
-    sure: Array,
-    taken: Array,
-    rotors: Array,
-    felt: Array,
+    value: Array,  # (n, 5); overwritten, as all that follows up to `amiss`
+    covariance: Array,  # (n, 5, 5)
+    filtered: Array,  # (2, 5, n): filtered once; and twice, the first as acceleration
+    spread: Array,  # square of the effort that the model misses by, over the limit, beyond the covariance (n,)
+    wander: Array,  # by what part of its usual change the offset changes, as misses show (n,)
+    used: Array,  # what part is used (n,)
+    found: Mask,  # whether the model was found to be wrong (n,)
+    amiss: Mask,  # whether that was surely by more than what is not compensated (n,)
+    bounds: Array,  # (5, 5)
+    numbers: Array,  # (10,)
+    velocity: Array,  # measured (n,) [rad/s, m/s]
+    beyond: Array,  # efforts beyond the model without acceleration, over the limits (n,)
+    desired: Array,  # velocities (n,) [rad/s, m/s]
+    scale: Array,  # limits (n,) [N m, N]
+    mass: Array,  # (n, n)
+    work: Array,  # (3, 5)
+    sure: Array,  # inertias that are accepted, over the limits (n,); overwritten, as all that follows
+    taken: Array,  # what is taken into use of the estimate, over the limits (n, 5)
+    rotors: Array,  # of reflected inertias (n,) [kg m^2, kg]
+    felt: Array,  # what feedback counts on of these (n,) [kg m^2, kg]
 ) -> int:
     """Learn from a state; return `IDLE`, `FOUND` or `NOT_FINITE`.
 
-    Parameters
-    ----------
-    value, covariance : ndarray, shapes (n, 5) and (n, 5, 5)
-        Overwritten.
-    filtered : ndarray, shape (2, 5, n)
-        Velocity, effort beyond the model, direction, velocity, and what of the effort the acceleration may explain that
-        was not known at the begin; filtered once; and twice, the first as acceleration. Overwritten.
-    spread : ndarray, shape (n,)
-        Square of the effort that the model misses by, over the limit, beyond what the covariance says. Overwritten.
-    wander : ndarray, shape (n,)
-        By what part of its usual change the offset changes, as misses show. Overwritten.
-    used, found : ndarray, shape (n,)
-        What part is used, and whether the model was found to be wrong. Overwritten.
-    amiss : ndarray of bool, shape (n,)
-        Whether that was surely by more than what is not compensated. Overwritten.
-    bounds, numbers : ndarray, shapes (5, 5) and (10,)
-    velocity, beyond, desired, scale : ndarray, shape (n,)
-        Measured velocities [rad/s, m/s], efforts beyond the model without acceleration, over the limits, velocities
-        that are desired, limits [N m, N].
-    mass : ndarray, shape (n, n)
-    work : ndarray, shape (3, 5)
-    sure : ndarray, shape (n,)
-        Inertias that are accepted, over the limits. Overwritten.
-    taken, rotors, felt : ndarray, shapes (n, 5), (n,) and (n,)
-        What is taken into use of the estimate, over the limits, of reflected inertias, and what feedback counts on of
-        these, by two standard deviations at present: a false one beside a heavy body would shake joints whose axes line
-        up, and joints that break loose look heavy at first [kg m^2, kg]. Overwritten.
+    Filtered are velocity, effort beyond the model, direction, velocity, and what of the effort the acceleration may
+    explain that was not known at the begin. Feedback counts on reflected inertias by two standard deviations at
+    present: a false one beside a heavy body would shake joints whose axes line up, and joints that break loose look
+    heavy at first.
     """
     n = velocity.shape[0]
     if value.shape[0] != n or covariance.shape[0] != n or filtered.shape[2] != n or mass.shape[0] != n:
@@ -203,37 +180,19 @@ def learn(
     quick=True,
 )
 def loosen(
-    error: Array,
-    rate: Array,
-    inertia: Array,
-    far: Array,
-    desired: Array,
-    haste: Array,
-    scale: Array,
-    found: Mask,
-    push: Array,
-    numbers: Array,
-    out: Array,
+    error: Array,  # desired minus measured positions (n,) [rad, m]
+    rate: Array,  # and velocities (n,) [rad/s, m/s]
+    inertia: Array,  # of each joint while the others are free (n,) [kg m^2, kg]
+    far: Array,  # errors from which on the model of a joint is taken to be wrong (n,) [rad, m]
+    desired: Array,  # velocities (n,) [rad/s, m/s]
+    haste: Array,  # by what all of a joint changes slower (n,)
+    scale: Array,  # limits (n,) [N m, N]
+    found: Mask,  # whether it was found to be wrong (n,); overwritten
+    push: Array,  # (4, n): pushes over the limits, sides, factors, last errors of velocities; overwritten
+    numbers: Array,  # (18,)
+    out: Array,  # the push (n,) [N m, N]; overwritten
 ) -> int:
-    """Push joints that do not follow; return `IDLE`, or `FOUND` where the model of some was found to be wrong.
-
-    Parameters
-    ----------
-    error, rate : ndarray, shape (n,)
-        Desired minus measured positions and velocities [rad, m and per s].
-    inertia : ndarray, shape (n,)
-        Of each joint while the others are free [kg m^2, kg].
-    far, desired, haste, scale : ndarray, shape (n,)
-        Errors from which on the model of a joint is taken to be wrong [rad, m], desired velocities [rad/s, m/s], by
-        what all of a joint changes slower, limits [N m, N].
-    found : ndarray of bool, shape (n,)
-        Whether it was found to be wrong. Overwritten.
-    push : ndarray, shape (4, n)
-        Pushes over the limits, sides, factors, last errors of velocities. Overwritten.
-    numbers : ndarray, shape (18,)
-    out : ndarray, shape (n,)
-        The push [N m, N]. Overwritten.
-    """
+    """Push joints that do not follow; return `IDLE`, or `FOUND` where the model of some was found to be wrong."""
     n = error.shape[0]
     if rate.shape[0] != n or inertia.shape[0] != n or far.shape[0] != n or scale.shape[0] != n:
         return -1

@@ -38,28 +38,16 @@ FELT_SPEED, EXPLAINED = 5e-3, 0.8
     quick=True,
 )
 def feel(
-    table: Array, numbers: Array, velocity: Array, lags: Mask, mass: Array, most: Array, calm: Array, noise: Array
+    table: Array,  # (13, n); overwritten, but for its first row
+    numbers: Array,  # (4,); `SINCE` is overwritten
+    velocity: Array,  # (n,) [rad/s, m/s]
+    lags: Mask,  # where more is to be used (n,)
+    mass: Array,  # that is known (n, n) [kg m^2, kg]
+    most: Array,  # the largest that may be used (n,) [kg m^2, kg]
+    calm: Array,  # what noise of sensors adds to speeds at most (n,) [rad/s, m/s]
+    noise: Array,  # its deviation in accelerations behind the low-pass (n,) [rad/s^2, m/s^2]
 ) -> int:
-    """Take in a state; return 0.
-
-    Parameters
-    ----------
-    table : ndarray, shape (13, n)
-        Overwritten, but for its first row.
-    numbers : ndarray, shape (4,)
-        `SINCE` is overwritten.
-    velocity : ndarray, shape (n,)
-        [rad/s, m/s].
-    lags : ndarray of bool, shape (n,)
-        Where more is to be used.
-    mass : ndarray, shape (n, n)
-        That is known [kg m^2, kg].
-    most : ndarray, shape (n,)
-        The largest that may be used [kg m^2, kg].
-    calm, noise : ndarray, shape (n,)
-        What noise of sensors adds to speeds at most, and its deviation in accelerations behind the low-pass [rad/s,
-        m/s and rad/s^2, m/s^2].
-    """
+    """Take in a state; return 0."""
     n = velocity.shape[0]
     if table.shape[0] != ROWS or table.shape[1] != n or numbers.shape[0] != NUMBERS or lags.shape[0] != n:
         return -1

@@ -64,30 +64,19 @@ def _between(i, j):
     " float64[:,:,::1])",
     quick=True,
 )
-def learn(coordinates, slope, bodies, step, factor, dual, room, out):
+def learn(
+    coordinates,  # Z (k, 4, 4)
+    slope,  # Y^T s, of all bodies of the robot (10 n_bodies,)
+    bodies,  # which of them learn (k,)
+    step,  # h, the period over gamma (1,)
+    factor,  # W (k, 4, 4)
+    dual,  # takes slopes over parameters to L (10, 16)
+    room,  # to work in (3, 4, 4)
+    out,  # (2 k, 4, 4)
+):
     """Write Z - h W^T L W within its bounds to `out`, and the pseudo-inertias that it stands for.
 
-    Parameters
-    ----------
-    coordinates : ndarray, shape (k, 4, 4)
-    slope : ndarray, shape (10 n_bodies,)
-        Y^T s, of all bodies of the robot.
-    bodies : ndarray of int, shape (k,)
-        Which of them learn.
-    step : ndarray, shape (1,)
-        h, the period over gamma.
-    factor : ndarray, shape (k, 4, 4)
-        W.
-    dual : ndarray, shape (10, 16)
-        Takes slopes over parameters to L.
-    room : ndarray, shape (3, 4, 4)
-        To work in.
-    out : ndarray, shape (2 k, 4, 4)
-
-    Returns
-    -------
-    int
-        1; 0 where a number is not finite.
+    Return 1; 0 where a number is not finite.
     """
     a, v, values, moved, pseudo = room[0], room[1], room[2, 0], out[: bodies.shape[0]], out[bodies.shape[0] :]
     for b in range(bodies.shape[0]):

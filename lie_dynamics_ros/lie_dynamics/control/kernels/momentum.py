@@ -104,23 +104,16 @@ def _feel(rows, q, i, body, work, p_out, h_out, column):
     "(float64[:,::1], float64[::1], float64[::1], int64[::1], float64[:,::1], float64[:,::1], float64[:,::1])",
     direct=True,
 )
-def momentum_terms(rows, q, qd, places, parameters, p_out, h_out):
-    """Write p = P pi and C^T qd - g = H pi of one state.
-
-    Parameters
-    ----------
-    rows, q, qd : ndarray
-        Table of the model, state.
-    places : ndarray of int, shape (n_bodies,)
-        Where the ten columns of a body begin; -1 for a body with given parameters, which share the last column.
-    parameters : ndarray, shape (n_bodies, 10)
-    p_out, h_out : ndarray, shape (n, columns + 1)
-
-    Returns
-    -------
-    int
-        A status of `layout`.
-    """
+def momentum_terms(
+    rows,  # table of the model
+    q,  # (nq,)
+    qd,  # (n,)
+    places,  # where columns of bodies begin; -1 for given parameters, which share the last (n_bodies,)
+    parameters,  # (n_bodies, 10)
+    p_out,  # (n, columns + 1)
+    h_out,  # (n, columns + 1)
+):
+    """Write p = P pi and C^T qd - g = H pi of one state; return a status of `layout`."""
     n = rows[0, N_V]
     if q.shape[0] != rows[0, N_Q] or qd.shape[0] != n or p_out.shape[0] != n or h_out.shape[0] != n:
         return BAD_SHAPE

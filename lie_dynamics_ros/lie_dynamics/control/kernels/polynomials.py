@@ -50,21 +50,14 @@ def write_motion(
 
 
 @kernel("(float64[:,:,::1], float64[::1], float64[:,::1], float64[:,::1], float64[:,::1])")
-def mark_hulls(c: Array, spans: Array, bound: Array, bernstein: Array, over: Array) -> int:
-    """Mark polynomials that may exceed their bounds, by 1 in `over`; return how many.
-
-    Parameters
-    ----------
-    c : ndarray, shape (k, degree + 1, m)
-        Coefficients of rising powers of time.
-    spans : ndarray, shape (k,)
-        How long each lasts [s].
-    bound : ndarray, shape (k, m)
-    bernstein : ndarray, shape (degree + 1, degree + 1)
-        Takes coefficients of powers of time over its span to those of Bernstein's polynomials.
-    over : ndarray, shape (k, m)
-        Overwritten.
-    """
+def mark_hulls(
+    c: Array,  # coefficients of rising powers of time (k, degree + 1, m)
+    spans: Array,  # how long each lasts (k,) [s]
+    bound: Array,  # (k, m)
+    bernstein: Array,  # takes these, over the span, to those of Bernstein's polynomials
+    over: Array,  # (k, m); overwritten
+) -> int:
+    """Mark polynomials that may exceed their bounds, by 1 in `over`; return how many."""
     count, size, columns = c.shape
     if spans.shape[0] != count or bound.shape[0] != count or bound.shape[1] != columns:
         return -1

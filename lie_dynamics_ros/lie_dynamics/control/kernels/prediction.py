@@ -206,58 +206,35 @@ def _fit_friction(nuisances, coordinates, slope, information, left, row, found):
     quick=True,
 )
 def update(
-    p, h, qd, efforts, numbers, units, coordinates, row, filtered,
-    information, nuisances, left, root, nearest, found,
-    estimates, turn, values, stiff, slope,
-):  # fmt: skip
+    p,  # of `momentum_terms` at both ends of the period (2, n, m + 1)
+    h,  # likewise
+    qd,  # velocities there (2, n) [rad/s, m/s]
+    efforts,  # what acted in the mean, that more if it acted a period earlier, weights of equations (3, n)
+    numbers,  # (10,), see below
+    units,  # parameters of body b are `units[b]` times its coordinates (k, 10, 10)
+    coordinates,  # r, those of the estimates (m,)
+    row,  # to work in (2 n + 3, m + 7)
+    filtered,  # (F, f, g, s, v, z) of joints, then of those at rest (2 n, m + 5)
+    information,  # mean of (F, f, g)^T (F, f, g), lower triangle (m + 2, m + 2)
+    nuisances,  # mean of (s, v, z)^T (F, f, g, s, v, z) of each joint (n, 3, m + 5)
+    left,  # to work in (m + 2, m + 2)
+    root,  # to work in (m + 1, m)
+    nearest,  # (A + epsilon G)^-1 (A r - b) (m,)
+    found,  # the c and d that fit best (n, 2)
+    estimates,  # Z, those of the estimates (k, 4, 4)
+    turn,  # to work in (2, 4, 4)
+    values,  # to work in (4,)
+    stiff,  # G = dZ/dR, lower triangle (m, m)
+    slope,  # G times `nearest` (m,)
+):
     """Take in the equations of one period, and write the slope that the estimates go down.
 
-    Parameters
-    ----------
-    p, h : ndarray, shape (2, n, m + 1)
-        Of `momentum_terms` at both ends of the period.
-    qd : ndarray, shape (2, n)
-        Velocities there [rad/s, m/s].
-    efforts : ndarray, shape (3, n)
-        Mean of what acted on the joints in it, and what it would be more by if it acted a period earlier [N m, N];
-        weight of the joints' equations [1 / (N m), 1 / N].
-    numbers : ndarray, shape (10,)
-        Period [s], the same over the time of the filter and over the memory, epsilon, surprise, speed of rest
-        [rad/s, m/s], weight of what fits leave, what the last fit left, which is written, how much equations of
-        joints at rest count while others move, and which of the pairs is the end of the period.
-    units : ndarray, shape (k, 10, 10)
-        Parameters of the b-th body are `units[b]` times its coordinates.
-    coordinates : ndarray, shape (m,)
-        r, those of the estimates.
-    row : ndarray, shape (2 n + 3, m + 7)
-        Room to work in.
-    filtered : ndarray, shape (2 n, m + 5)
-        (F, f, g, s, v, z) of the filtered equations F r = f + x g - c s - d v - j z, x being by how many periods
-        efforts act earlier than thought, c, d and j dry and viscous friction and inertia of the rotor of each joint;
-        then those of joints at rest.
-    information : ndarray, shape (m + 2, m + 2)
-        Mean of (F, f, g)^T (F, f, g), lower triangle.
-    nuisances : ndarray, shape (n, 3, m + 5)
-        Mean of (s, v, z)^T (F, f, g, s, v, z) of each joint.
-    left : ndarray, shape (m + 2, m + 2)
-        Room to work in.
-    root : ndarray, shape (m + 1, m)
-        Room to work in.
-    nearest : ndarray, shape (m,)
-        (A + epsilon G)^-1 (A r - b), where A r = b are the equations of least squares without x, c, d and j.
-    found : ndarray, shape (n, 2)
-        The c and d that fit best.
-    estimates : ndarray, shape (k, 4, 4)
-        Z, those of the estimates.
-    turn, values, stiff : ndarray, shape (2, 4, 4), (4,), (m, m)
-        Room to work in; `stiff` is left with G = dZ/dR, lower triangle.
-    slope : ndarray, shape (m,)
-        G times `nearest`.
-
-    Returns
-    -------
-    int
-        1; 0 where a number is not finite, and nothing is taken in.
+    Filtered equations are F r = f + x g - c s - d v - j z, x being by how many periods efforts act earlier than
+    thought, c, d and j dry and viscous friction and inertia of the rotor of each joint; A r = b are those of least
+    squares without them. Numbers: period [s], the same over the time of the filter and over the memory, epsilon,
+    surprise, speed of rest [rad/s, m/s], weight of what fits leave, what the last fit left, which is written, how much
+    equations of joints at rest count while others move, and which of the pairs is the end of the period. Return 1; 0
+    where a number is not finite, and nothing is taken in.
     """
     m = p.shape[2] - 1
     if not _scaled(p, h, qd, efforts, numbers, row):

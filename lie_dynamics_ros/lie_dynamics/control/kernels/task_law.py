@@ -310,22 +310,17 @@ def _push(weighted, vectors, squares, joints, numbers, turn):
     " float64[:,::1], float64[::1])",
     quick=True,
 )
-def task_law(J, masses, weighted, vectors, squares, joints, turn, numbers):
-    """Write the torques of a law, and what it is made of; return a status.
-
-    Parameters
-    ----------
-    J : ndarray, shape (12, n)
-        Of the frame, and its rate.
-    masses : ndarray, shape (2, n, n)
-        M, twice: the second one becomes its factor.
-    weighted : ndarray, shape (n, 6)
-        For M^-1 J^T.
-    vectors, squares, joints, numbers : ndarray
-        See `task_rows`.
-    turn : ndarray, shape (3, 3)
-        Rows are the axes of the gains, seen from the frame.
-    """
+def task_law(
+    J,  # of the frame, and its rate (12, n)
+    masses,  # M, twice: the second one becomes its factor (2, n, n)
+    weighted,  # for M^-1 J^T (n, 6)
+    vectors,  # rows as above, as those of the next two
+    squares,
+    joints,
+    turn,  # rows are the axes of the gains, seen from the frame (3, 3)
+    numbers,
+):
+    """Write the torques of a law, and what it is made of; return a status."""
     n = masses.shape[1]
     if J.shape[0] != 12 or J.shape[1] != n or masses.shape[0] != 2 or masses.shape[2] != n:
         return BAD_SHAPE

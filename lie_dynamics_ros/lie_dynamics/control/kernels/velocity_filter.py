@@ -52,19 +52,14 @@ def doubt(time: float, period: float) -> float:
 
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])", quick=True)
-def filter_velocity(table: Array, numbers: Array, position: Array, velocity: Array, acceleration: Array) -> int:
-    """Take in a state (n,), fill in its velocities (n,) that are NaN, or all; return how many.
-
-    Parameters
-    ----------
-    table : ndarray, shape (6, n)
-    numbers : ndarray, shape (11,)
-        `PERIOD` is NaN where there is no state before.
-    position, velocity : ndarray, shape (n,)
-        The velocities are overwritten.
-    acceleration : ndarray, shape (n,)
-        Expected since the state before.
-    """
+def filter_velocity(
+    table: Array,  # (6, n)
+    numbers: Array,  # (11,); `PERIOD` is NaN where there is no state before
+    position: Array,  # (n,)
+    velocity: Array,  # (n,); overwritten
+    acceleration: Array,  # expected since the state before (n,)
+) -> int:
+    """Take in a state, fill in its velocities that are NaN, or all; return how many."""
     n = position.shape[0]
     if table.shape[0] != 6 or table.shape[1] != n or numbers.shape[0] != 11:
         return -1

@@ -115,32 +115,11 @@ def evaluate_law(
 ) -> tuple[tuple[Any, ...], Array, float]:
     """Evaluate a law of a frame's pose at one state.
 
-    Parameters
-    ----------
-    model, axes
-        As `operational_space`.
-    state : tuple
-        q and qd.
-    task : tuple
-        Frame, and the pose, twist and acceleration desired of it.
-    gains : dict
-        Two arguments of six numbers: kp and kd, or stiffness and damping ratio, which make the law an impedance.
-    joints : dict
-        `null_torque`, `null_spring` and `speed`.
-    numbers : dict
-        `singular`, `yielding`, `lever` and `fastest`, all numbers.
-    chosen : ndarray, shape (6,)
-        Which components are controlled.
-
-    Returns
-    -------
-    tuple, ndarray, float
-        Fields of `TaskTorque`; natural frequencies (6,) and `share` of an impedance.
-
-    Raises
-    ------
-    InputError, GroupError, SingularityError
-        For bad input, or a mass matrix that has no inverse; names the frame, the joint or the argument.
+    The state is q and qd, the task a frame, and the pose, twist and acceleration desired of it. Gains are two arguments
+    of six numbers, kp and kd, or stiffness and damping ratio, which make the law an impedance; `joints` has
+    `null_torque`, `null_spring` and `speed`, `numbers` `singular`, `yielding`, `lever` and `fastest`; components
+    `chosen` (6,) are controlled. Return fields of `TaskTorque`, natural frequencies (6,) and `share` of an impedance.
+    Errors as `operational_space`, which name the frame, the joint or the argument.
     """
     require_model(model)
     (q, qd), (frame, pose, twist, acceleration), speed = state, task, joints["speed"]

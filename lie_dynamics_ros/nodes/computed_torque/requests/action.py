@@ -8,10 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ....core.errors import MessageError, reason_of
 from ....core.joint_mapping import JointMapping
@@ -41,6 +40,7 @@ from ..trajectories.goals import (
 )
 from ..trajectories.judging import Prepared
 from ..trajectories.trajectory_player import PastError
+from .standard_interfaces import make_point
 
 NAME = "~/follow_joint_trajectory"
 FEW = 100  # points up to which a goal is read at once: that takes less than a millisecond
@@ -202,20 +202,12 @@ class TrajectoryAction:
             passed = max(0.0, (core.player.clock.shown(answer.stamp) - goal.piece.start) * 1e-9)
             message = self._type.Feedback()
             message.header.stamp, message.joint_names = stamp, list(goal.names)
-            message.desired = _point(passed, wanted[at], desired.velocity[at], desired.acceleration[at])
-            message.actual = _point(passed, seen[at], answer.velocity[at])
-            message.error = _point(passed, answer.error[at], answer.error_rate[at])
+            message.desired = make_point(wanted[at], desired.velocity[at], desired.acceleration[at], after=passed)
+            message.actual = make_point(seen[at], answer.velocity[at], after=passed)
+            message.error = make_point(answer.error[at], answer.error_rate[at], after=passed)
             if hasattr(message, "index"):
                 message.index = max(int(np.searchsorted(goal.piece.points.times, passed, "right")) - 1, 0)
             goal.sender.publish_feedback(message)
-
-
-def _point(passed: float, position: Any, velocity: Any, acceleration: Any = ()) -> JointTrajectoryPoint:
-    seconds, rest = divmod(round(passed * 1e9), 10**9)
-    return JointTrajectoryPoint(
-        positions=list(position), velocities=list(velocity), accelerations=list(acceleration),
-        time_from_start=Duration(sec=seconds, nanosec=rest),
-    )  # fmt: skip
 
 
 def check_goal(core: ComputedTorqueCore, request: Any) -> None:

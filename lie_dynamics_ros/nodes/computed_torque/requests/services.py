@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from ....core.errors import MessageError, RequestError
 from ....core.joint_mapping import JointMapping
@@ -27,6 +26,7 @@ from ....ros.wire.serialized import let_go
 from ..core import ComputedTorqueCore
 from ..trajectories.judging import FEEDBACK
 from ..trajectories.trajectory_piece import Desired, Piece
+from .standard_interfaces import make_point
 
 CHECK = "~/check_trajectory"
 
@@ -70,18 +70,10 @@ def to_message(
     names: list[str], times: Array, q: Array, qd: Array, qdd: Array | None, effort: Array | None
 ) -> JointTrajectory:
     """Return the points of a path as a message."""
-    message = JointTrajectory(joint_names=names)
-    for k, time in enumerate(times):
-        seconds, rest = divmod(round(float(time) * 1e9), 10**9)
-        point = JointTrajectoryPoint(
-            positions=q[k].tolist(),
-            velocities=qd[k].tolist(),
-            accelerations=[] if qdd is None else qdd[k].tolist(),
-            effort=[] if effort is None else effort[k].tolist(),
-            time_from_start=Duration(sec=seconds, nanosec=rest),
-        )
-        message.points.append(point)
-    return message
+    none = np.empty((len(times), 0))
+    rows = q, qd, none if qdd is None else qdd, none if effort is None else effort
+    points = [make_point(*row, after=float(time)) for time, *row in zip(times, *rows, strict=True)]
+    return JointTrajectory(joint_names=names, points=points)
 
 
 PLAN = "~/plan_motion"

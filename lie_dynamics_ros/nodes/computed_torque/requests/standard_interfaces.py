@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from builtin_interfaces.msg import Time
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ....core.errors import MessageError
@@ -18,6 +19,8 @@ from ....ros.outputs.output import Output
 from ....ros.wire.messages import nanoseconds
 from ..core import ComputedTorqueCore
 from ..laws import ControllerAnswer
+
+_NONE = np.empty(0)
 
 
 class StandardInterfaces:
@@ -56,10 +59,10 @@ class StandardInterfaces:
         message = self._type(joint_names=list(core.model.joint_names))
         message.header.stamp = stamp
         for names, point in (
-            (("reference", "desired"), _point(as_told(desired.position), desired.velocity, desired.acceleration)),
-            (("feedback", "actual"), _point(as_told(answer.position), answer.velocity)),
-            (("error",), _point(answer.error, answer.error_rate)),
-            (("output",), JointTrajectoryPoint(effort=answer.effort.tolist())),
+            (("reference", "desired"), make_point(as_told(desired.position), desired.velocity, desired.acceleration)),
+            (("feedback", "actual"), make_point(as_told(answer.position), answer.velocity)),
+            (("error",), make_point(answer.error, answer.error_rate)),
+            (("output",), make_point(_NONE, _NONE, effort=answer.effort)),
         ):
             for name in names:  # two names of one field, the older one first
                 if hasattr(message, name):
@@ -84,6 +87,12 @@ class StandardInterfaces:
         return response
 
 
-def _point(position: Array, velocity: Array, acceleration: Array | None = None) -> JointTrajectoryPoint:
-    rates = [] if acceleration is None else acceleration.tolist()
-    return JointTrajectoryPoint(positions=position.tolist(), velocities=velocity.tolist(), accelerations=rates)
+def make_point(
+    position: Array, velocity: Array, acceleration: Array = _NONE, effort: Array = _NONE, after: float = 0.0
+) -> JointTrajectoryPoint:
+    """Return a point of a trajectory, a time after its start [s]."""
+    seconds, rest = divmod(round(after * 1e9), 10**9)
+    return JointTrajectoryPoint(
+        positions=position.tolist(), velocities=velocity.tolist(), accelerations=acceleration.tolist(),
+        effort=effort.tolist(), time_from_start=Duration(sec=seconds, nanosec=rest),
+    )  # fmt: skip
