@@ -239,30 +239,14 @@ class FusedAnswer:
 
 @dataclass(eq=False)
 class _Estimate:
-    """An estimate under way, or the search for its first pose.
+    """An estimate under way, or the search for its first pose."""
 
-    Attributes
-    ----------
-    fusion : StewartFusion or None
-        None until a first pose is found.
-    readings : ndarray, shape (6,)
-        Of each leg since it began.
-    settled : bool
-        Whether there were enough without a fault.
-    rounds : int
-        States answered.
-    apart : dict
-        Since which of these which sensors disagree.
-    unfit : ndarray, shape (6,), or None
-        The last lengths, where no pose fits them.
-    """
-
-    fusion: StewartFusion | None = None
-    readings: NDArray[np.int64] = field(default_factory=lambda: np.zeros(LEGS, dtype=np.int64))
-    settled: bool = False
-    rounds: int = 0
-    apart: dict[str, int] = field(default_factory=dict)
-    unfit: Array | None = None
+    fusion: StewartFusion | None = None  # None until a first pose is found
+    readings: NDArray[np.int64] = field(default_factory=lambda: np.zeros(LEGS, dtype=np.int64))  # of each leg
+    settled: bool = False  # whether there were enough without a fault
+    rounds: int = 0  # states answered
+    apart: dict[str, int] = field(default_factory=dict)  # since which of these which sensors disagree
+    unfit: Array | None = None  # the last lengths (6,), where no pose fits them
 
 
 class FusingCore(PoseCore):

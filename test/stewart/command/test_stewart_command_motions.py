@@ -276,6 +276,7 @@ def test_cones_singular_poses_and_forces_are_named():
     assert close.fraction < passed.fault.fraction
     for side, index in (("base", 0), ("platform", 1)):
         limits = bounded(**{f"{side}_cone": 0.2})
+        assert limits.kept(PLATFORM.home_pose)  # a read-only array
         fault = check_path(turn, limits).fault
         pose = turned_about(HOME, [0.0, 0.0, 2.5 * fault.fraction], HOME[:3, 3])
         assert fault.kind == f"{side} joint"

@@ -170,19 +170,14 @@ class CanonicalPlatform:
         return found
 
 
-@lru_cache(maxsize=256)
-def _canonical(points: bytes) -> CanonicalPlatform:
-    base, platform = np.frombuffer(points).reshape(2, 6, 3)
-    return _bring(base, platform)
-
-
 def canonical(base: Array, platform: Array) -> CanonicalPlatform:
     """Return the canonical form of a platform (6, 3), (6, 3)."""
     return _canonical(np.stack([base, platform]).tobytes())
 
 
-def _bring(base: Array, platform: Array) -> CanonicalPlatform:
-    sides = (base, platform)
+@lru_cache(maxsize=256)
+def _canonical(points: bytes) -> CanonicalPlatform:
+    sides = np.frombuffer(points).reshape(2, 6, 3)
     gaps = [np.linalg.norm(points[:, None] - points[None], axis=-1) for points in sides]
     radii = [float(np.sqrt(np.sort((g * g).ravel()).sum() / 72.0)) for g in gaps]
     unit = max(radii) or 1.0

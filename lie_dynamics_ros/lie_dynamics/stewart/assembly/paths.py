@@ -149,19 +149,14 @@ def start_systems() -> tuple[StartSystem, ...]:
     )
 
 
-@lru_cache(maxsize=256)
-def _placement(points: bytes, tolerance: float) -> Placement:
-    base, platform = np.frombuffer(points).reshape(2, 6, 3)
-    return place(base, platform, start_systems(), tolerance)
-
-
 def placement_of(base: Array, platform: Array, tolerance: float = TOLERANCE) -> Placement:
     """Return the class with the fewest poses to which a platform belongs, and how it fits."""
     return _placement(np.stack([base, platform]).tobytes(), tolerance)
 
 
-def place(base: Array, platform: Array, systems: tuple[StartSystem, ...], tolerance: float = TOLERANCE) -> Placement:
-    """Return the best of the classes ``systems`` for a platform (6, 3), (6, 3), and how it fits."""
+@lru_cache(maxsize=256)
+def _placement(points: bytes, tolerance: float) -> Placement:
+    base, platform = np.frombuffer(points).reshape(2, 6, 3)
     sides = (base - base.mean(axis=0), platform - platform.mean(axis=0))
     tolerances = [tolerance * float(np.sqrt((s * s).sum(axis=1).max())) for s in sides]
     planes = [plane(points) for points in sides]
@@ -169,7 +164,7 @@ def place(base: Array, platform: Array, systems: tuple[StartSystem, ...], tolera
     shared = [shares(s, t) for s, t in zip(sides, tolerances, strict=True)]
     sharing = _sharing(*shared)
     symmetries = common_symmetries(_flattened(sides, planes), tolerances) if flat else []
-    for system in sorted(systems, key=lambda s: (s.count, not s.flat)):
+    for system in sorted(start_systems(), key=lambda s: (s.count, not s.flat)):
         if system.flat and not flat:
             continue
         best = None

@@ -129,7 +129,7 @@ class CommandLimits:
         poses = as_pose(pose)
         if not isinstance(self.platform, StewartPlatform):
             return self._from_ends(self.platform, poses)
-        flat = np.ascontiguousarray(poses).reshape(-1, 16)
+        flat = np.array(poses, order="C").reshape(-1, 16)  # kernels take no read-only ones, as home poses are
         out = np.empty((2, len(flat), N_LEGS))
         joint_angles(self.platform.all_points, self._joint_axes, flat, out)
         base, platform = out.reshape(2, *poses.shape[:-2], N_LEGS)

@@ -41,33 +41,18 @@ _PATIENCE = 3
 
 @dataclass
 class _Doubt:
-    """Doubt in the estimate with an IMU.
+    """Doubt in the estimate with an IMU."""
 
-    Attributes
-    ----------
-    time, since, felt : float
-        Now, when doubt began, infinite without, and when the IMU was surprised last [s].
-    passed : float
-        Time that the other estimate has not taken in [s].
-    heard, calm, blamed, lost : int
-        Readings of the IMU since doubt began; lengths since what spoke against an estimate; since a leg is blamed; and
-        since the estimate with the IMU is lost beside one that is not.
-    refuted : bool
-        Whether the estimate without the IMU is.
-    out : tuple of str
-        Sensors that were left out of what counted last.
-    """
-
-    time: float = 0.0
-    since: float = math.inf
-    felt: float = -math.inf
-    passed: float = 0.0
-    heard: int = 0
-    calm: int = 0
-    blamed: int = 0
-    lost: int = 0
-    refuted: bool = False
-    out: tuple[str, ...] = ()
+    time: float = 0.0  # now [s]
+    since: float = math.inf  # when doubt began, infinite without [s]
+    felt: float = -math.inf  # when the IMU was surprised last [s]
+    passed: float = 0.0  # time that the other estimate has not taken in [s]
+    heard: int = 0  # readings of the IMU since doubt began
+    calm: int = 0  # lengths since what spoke against an estimate
+    blamed: int = 0  # lengths since a leg is blamed
+    lost: int = 0  # lengths since the estimate with the IMU is lost beside one that is not
+    refuted: bool = False  # whether the estimate without the IMU is
+    out: tuple[str, ...] = ()  # sensors that were left out of what counted last
 
 
 class WithoutInertial:

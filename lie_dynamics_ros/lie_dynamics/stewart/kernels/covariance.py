@@ -54,42 +54,35 @@ def largest_column(work: Array, start: int) -> float:
 
 
 @outline
-def solve(work: Array, columns: int) -> float:
-    """Solve for columns beside a 6x6 matrix in place, with partial pivoting; return the determinant."""
+def eliminate(work: Array, columns: int) -> float:
+    """Turn [A, B] (6, columns) into [1, A^-1 B] by Gauss-Jordan elimination with row pivots; return det A."""
     determinant = 1.0
-    for j in range(6):
-        best = j
-        for i in range(j + 1, 6):
-            if abs(work[i, j]) > abs(work[best, j]):
-                best = i
-        pivot = work[best, j]
-        determinant *= pivot
-        if pivot == 0.0:
+    for c in range(6):
+        best = c
+        for k in range(c + 1, 6):
+            if abs(work[k, c]) > abs(work[best, c]):
+                best = k
+        pivot = work[best, c]
+        if not abs(pivot) > 0.0:
             return 0.0
-        if best != j:
-            determinant = -determinant
-            for k in range(j, columns):
-                work[j, k], work[best, k] = work[best, k], work[j, k]
-        for i in range(j + 1, 6):
-            factor = work[i, j] / pivot
-            for k in range(j + 1, columns):
-                work[i, k] -= factor * work[j, k]
-    for j in range(5, -1, -1):
-        pivot = work[j, j]
-        for k in range(6, columns):
-            work[j, k] /= pivot
-        for i in range(j):
-            factor = work[i, j]
-            for k in range(6, columns):
-                work[i, k] -= factor * work[j, k]
+        determinant *= pivot if best == c else -pivot
+        for d in range(columns):
+            value = work[best, d]
+            work[best, d] = work[c, d]
+            work[c, d] = value / pivot
+        for k in range(6):
+            if k != c:
+                factor = work[k, c]
+                for d in range(columns):
+                    work[k, d] -= factor * work[c, d]
     return determinant
 
 
 @outline
 def invert_left_half(work: Array) -> bool:
-    """Turn the right half of [A, 1] (6, 12) to A^-1, the left half being lost; False where A is singular."""
+    """Turn [A, 1] (6, 12) into [1, A^-1]; False where A is singular."""
     size = largest_column(work, 0)
-    return solve(work, 12) != 0.0 and size * largest_column(work, 6) < _SINGULAR
+    return eliminate(work, 12) != 0.0 and size * largest_column(work, 6) < _SINGULAR
 
 
 @kernel("int64(float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, :, ::1])", direct=True)

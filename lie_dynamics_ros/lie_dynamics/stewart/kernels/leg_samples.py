@@ -7,7 +7,7 @@ import math
 from ...arrays import Array, Integers
 from ...engine.compile import inline, kernel, outline
 from ...lie.kernels.quaternions import Rows, coefficients, rotation_rows
-from .covariance import solve
+from .covariance import eliminate
 from .newton import Vec, combine, cross, dot
 
 # A row of segments: value of s at its begin, pose of the tool there (R row by row, p), c for rising powers of s.
@@ -230,7 +230,7 @@ def forces(platform: Array, load: Array, row: Array, work: Array) -> None:
             norm += (scale * work[i, k]) ** 2
             work[i, IDENTITY + k] = 1.0 if i == k else 0.0
     wrenches(load, row, work, LOADS)
-    determinant = solve(work, N_WORK)
+    determinant = eliminate(work, N_WORK)
     row[DETERMINANT] = determinant
     inverse = 0.0
     for k in range(6):

@@ -335,29 +335,31 @@ def write_rates(m: Array, positions: Array, rates: Array, accelerations: Array, 
     """
     rotary = m[ROTARY] > 0.0
     misfit(m, True)
-    R = rotation(m)
-    r0, r1, r2 = (R[0], R[1], R[2]), (R[3], R[4], R[5]), (R[6], R[7], R[8])
-    for k in range(6):
-        if rotary:
-            m[TARGET + k] = rates[k] * dot(row(m, DIRECTION, k), combine(tip_across(m, k, 1.0), r0, r1, r2))
-        else:
+    if rotary:
+        R = rotation(m)
+        for k in range(6):
+            m[TARGET + k] = rates[k] * dot(row(m, DIRECTION, k), tip_across(m, k, 1.0, R))
+    else:
+        for k in range(6):
             m[TARGET + k] = positions[k] * rates[k]
     solve_rates(m, TARGET, out, i, TWIST)
     w = (out[i, TWIST], out[i, TWIST + 1], out[i, TWIST + 2])
     v = (out[i, TWIST + 3], out[i, TWIST + 4], out[i, TWIST + 5])
     if accelerations.shape[0] == 6:
-        for k in range(6):
-            t, d = cross(w, row(m, PLATFORM, k)), row(m, DIRECTION, k)
-            e = (v[0] + t[0], v[1] + t[1], v[2] + t[2])
-            x, y = rates[k], accelerations[k]
-            if rotary:
-                across = combine(tip_across(m, k, 1.0), r0, r1, r2)
-                along = combine(tip_across(m, k, 0.0), r0, r1, r2)
+        if rotary:
+            R = rotation(m)
+            for k in range(6):
+                d, x = row(m, DIRECTION, k), rates[k]
+                across, along = tip_across(m, k, 1.0, R), tip_across(m, k, 0.0, R)
+                e = end_velocity(m, k, w, v)
                 gap = (e[0] - x * across[0], e[1] - x * across[1], e[2] - x * across[2])
-                bent = y * dot(d, across) - x * x * dot(d, along)
+                bent = accelerations[k] * dot(d, across) - x * x * dot(d, along)
                 m[TARGET + k] = bent - dot(gap, gap) - dot(d, cross(w, e))
-            else:
-                m[TARGET + k] = x * x + positions[k] * y - (dot(e, e) + dot(d, cross(w, e)))
+        else:
+            for k in range(6):
+                e = end_velocity(m, k, w, v)
+                centripetal = dot(e, e) + dot(row(m, DIRECTION, k), cross(w, e))
+                m[TARGET + k] = rates[k] * rates[k] + positions[k] * accelerations[k] - centripetal
         solve_rates(m, TARGET, out, i, ACCELERATION)
         shift_origin(m, out, i, ACCELERATION)
     else:
@@ -367,13 +369,21 @@ def write_rates(m: Array, positions: Array, rates: Array, accelerations: Array, 
 
 
 @inline
-def tip_across(m: Array, i: int, derivative: float) -> Vec:
-    """Return the arm from a motor to the tip of its horn, or its derivative with the angle, in {N}."""
+def end_velocity(m: Array, k: int, w: Vec, v: Vec) -> Vec:
+    """Return v + w x b of leg k, in the platform frame."""
+    t = cross(w, row(m, PLATFORM, k))
+    return (v[0] + t[0], v[1] + t[1], v[2] + t[2])
+
+
+@inline
+def tip_across(m: Array, i: int, derivative: float, R: tuple[float, ...]) -> Vec:
+    """Return the arm from a motor to the tip of its horn, or its derivative with the angle, in the platform frame."""
     c, s = math.cos(m[ANGLES + i]), math.sin(m[ANGLES + i])
     x, y = row(m, HORNS, i), row(m, ACROSS, i)
     if derivative > 0.0:
         c, s = -s, c
-    return (c * x[0] + s * y[0], c * x[1] + s * y[1], c * x[2] + s * y[2])
+    tip = (c * x[0] + s * y[0], c * x[1] + s * y[1], c * x[2] + s * y[2])
+    return combine(tip, (R[0], R[1], R[2]), (R[3], R[4], R[5]), (R[6], R[7], R[8]))
 
 
 @inline

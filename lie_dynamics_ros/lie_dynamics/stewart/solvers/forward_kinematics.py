@@ -31,7 +31,7 @@ from ..geometry.platform import StewartPlatform, check_lengths, check_place, why
 from ..geometry.rotary_platform import RotaryPlatform
 from .charts import Chart, LegEquations, PoseSE3, Quaternion, ResidualForm, RollPitchYaw
 
-#: Why an iteration ended; position in the tuple is the code in `Outcome.stop`.
+#: Why an iteration ended; position in the tuple is the code in `Iterates.stop`.
 STOPS = (
     "iteration limit",
     "gradient below eps1",
@@ -98,21 +98,11 @@ class LevenbergMarquardtOptions:
             raise StewartError(f"option tau is {self.tau}, expected positive damping ratios")
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Last iterates of a batch: unknowns, iterations (n,), index into `STOPS` (n,), poses on the way."""
-
-    x: Array
-    iterations: Integers
-    stop: Integers
-    path: list[Array]
-
-
 def gauss_newton(
     chart: Chart, equations: LegEquations, x: Array, options: GaussNewtonOptions, record: bool = False
-) -> Outcome:
+) -> Iterates:
     """Run Algorithm A1 on a batch; ``record`` keeps the unknowns of every iteration."""
-    run = _Run(x, record)
+    run = Iterates(x, record)
     first = np.broadcast_to(np.asarray(options.alpha, dtype=np.float64), (len(x),)).copy()
     factors = first.copy()
     for iteration in range(options.k_max + 1):
@@ -142,14 +132,14 @@ def gauss_newton(
         rows, step, alpha = rows[~stuck], step[~stuck], alpha[~stuck]
         factors[rows] = alpha
         run.advance(rows, chart.move(run.x[rows], alpha[:, None] * step))
-    return run.outcome()
+    return run
 
 
 def levenberg_marquardt(
     chart: Chart, equations: LegEquations, x: Array, options: LevenbergMarquardtOptions, record: bool = False
-) -> Outcome:
+) -> Iterates:
     """Run Algorithm A2 on a batch, gain ratio with denominator ``s^T (mu s - g) / 2``."""
-    run = _Run(x, record)
+    run = Iterates(x, record)
     residual, jacobian = chart.linearise(equations, run.x)
     normal = np.swapaxes(jacobian, 1, 2) @ jacobian
     gradient = np.einsum("nmk,nm->nk", jacobian, residual)
@@ -191,11 +181,11 @@ def levenberg_marquardt(
         nu[rows] = 2.0
         run.advance(rows, moved[good])
         run.end(rows[np.abs(gradient[rows]).max(axis=1) <= options.eps1], _GRADIENT)
-    return run.outcome()
+    return run
 
 
-class _Run:
-    """Book-keeping of a batch: unknowns, which problems still run, why the others ended."""
+class Iterates:
+    """State of a batch: unknowns, iterations (n,), index into `STOPS` (n,), poses on the way, what still runs."""
 
     def __init__(self, x: Array, record: bool) -> None:
         self.x = x.copy()
@@ -216,10 +206,6 @@ class _Run:
         self.x[rows] = x
         if self._record and rows.size:
             self.path.append(self.x.copy())
-
-    def outcome(self) -> Outcome:
-        """Return the state of all problems."""
-        return Outcome(self.x, self.iterations, self.stop, self.path)
 
 
 def _solve(matrices: Array, right: Array) -> tuple[Array, Mask]:
@@ -473,7 +459,7 @@ def _result(
     platform: StewartPlatform,
     targets: Array,
     poses: Array,
-    outcome: Outcome,
+    outcome: Iterates,
     tolerances: Array,
     batch: tuple[int, ...],
     path: Array | None,
