@@ -13,12 +13,10 @@ LOOPS = ((250.0, 1.5), (500.0, 0.5), (1000.0, 1.0), (2000.0, 0.0))
 ARMS = ("panda_arm", "ur5", "xarm7", "kinova")
 PATHS = CONTROL_MODES[:1] + CONTROL_MODES[2:4]
 SLOW = pytest.mark.slow
+#: Of the five modes that may follow each of three, those of every run. First from modes that follow paths, to one that
+#: does not and to one that does; then from a guided arm, and from a tool on its way. Each mode follows another one in
+#: `test_modes_that_follow_each_other_within_the_way_to_rest`.
 QUICK = ((0,), (), (0,)), ((0,), (), (1,))
-"""Of the five modes that may follow each of three, those of every run.
-
-First from modes that follow paths, to one that does not and to one that does; then from a guided arm, and from a tool
-on its way. Each mode follows another one in `test_modes_that_follow_each_other_within_the_way_to_rest`.
-"""
 PAYLOAD = {"payload_mass": 1.0, "payload_center_of_mass": [0.0, 0.0, 0.05]}
 
 

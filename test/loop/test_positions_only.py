@@ -23,10 +23,8 @@ FEW = [
     pytest.param(Case("panda", "adaptive", 250.0, 1.0), marks=pytest.mark.slow),
 ]
 ALL = [Case(arm, mode, *loop) for arm in arms.NAMES for mode in MOVING for loop in LOOPS]
-WORSE = 3.0
-"""How many times larger errors may be than with exact velocities."""
-STEP = 1e-4
-"""Of positions [rad]."""
+WORSE = 3.0  # how many times larger errors may be than with exact velocities
+STEP = 1e-4  # of positions [rad]
 
 
 def judge(case, q, rng, seconds=3.0, watched=1.0):

@@ -7,8 +7,8 @@ from support.control.control_scenarios import PRECISE, Case, stated_error
 from support.cores import sine
 
 SECONDS = 3.0
+#: Speed scaling from some times on: slower, standing, back before it stands, and so on.
 SPEEDS = {0.4: 0.3, 1.0: 0.0, 1.8: 1.0, 2.2: 0.0, 2.25: 1.0, 2.6: 0.5, 3.4: 0.0, 3.7: 1.0}
-"""Speed scaling from some times on: slower, standing, back before it stands, and so on."""
 
 
 class Watched:

@@ -60,8 +60,7 @@ def test_a_stop_at_full_speed_keeps_limits_and_its_path(mode):
 
 
 LOOPS = [(1000.0, 0.0), (1000.0, 0.5), (1000.0, 1.0), (500.0, 0.0), (500.0, 1.0)]
-KEPT = (None, 4), (25.0, 3)
-"""Of accelerations and loops those of every run."""
+KEPT = (None, 4), (25.0, 3)  # of accelerations and loops those of every run
 
 
 @pytest.mark.parametrize(

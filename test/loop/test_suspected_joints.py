@@ -10,8 +10,7 @@ from support.cores import MODES, make_core
 
 from lie_dynamics_ros.lie_dynamics.lie import so3
 
-RATINGS = {"panda_arm": 3.0, "ur5": 5.0, "xarm7": 3.5, "kinova": 2.6}
-"""Payloads that the arms are made for [kg]."""
+RATINGS = {"panda_arm": 3.0, "ur5": 5.0, "xarm7": 3.5, "kinova": 2.6}  # payloads that the arms are made for [kg]
 
 
 def disturbed(rng):

@@ -20,8 +20,7 @@ POSES = {
     "panda_arm": [0.3, -0.5, 0.2, -1.9, 0.1, 1.6, 0.5],
     "kinova": [0.5, 3.0, 1.6, 0.3, 2.5, 0.5],
 }
-HELD = (("xarm7", 5),)
-"""Arm and axis of the load in every run: about the last axis of a light wrist."""
+HELD = (("xarm7", 5),)  # arm and axis of the load in every run: about the last axis of a light wrist
 STIFFNESS, REACH = np.repeat([30.0, 400.0], 3), np.repeat([0.15, 0.05], 3)
 
 

@@ -6,8 +6,7 @@ from support import arms
 from support.control.control_loop import ControlLoop
 from support.cores import make_core, sine
 
-PLAIN = 13.6e-3
-"""What PD with gravity leaves with the rotors, of 4 effort limits a radian [rad]."""
+PLAIN = 13.6e-3  # what PD with gravity leaves with the rotors, of 4 effort limits a radian [rad]
 
 
 def follow(physics, friction=None, name="ur5", seconds=2.0, **values):

@@ -15,8 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from lie_dynamics_ros.ros.launch_files import arguments_of, node_options
 
 FILE = Path(__file__).parents[3] / "launch" / "arms.launch.py"
-RESEND = 10.0
-"""After which a trajectory is sent again [s]."""
+RESEND = 10.0  # after which a trajectory is sent again [s]
 WAYS = {
     "one robot": {"carrying_joints": "states"},
     "a robot each": {

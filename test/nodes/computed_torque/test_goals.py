@@ -216,11 +216,9 @@ def test_whatever_ends_a_trajectory_ends_its_goal_with_the_reason(loop, event):
     assert expected in text and not canceled
 
 
+#: Of its speed that the robot keeps in each mode while states are silent, in every run; with -m slow the others. So is
+#: `passivity_based`, of which `adaptive` is the same law and more.
 SHARES = {"computed_torque": 0.5, "passivity_based": 1.0, "adaptive": 0.0}
-"""Of its speed that the robot keeps in each mode while states are silent, in every run; with -m slow the others.
-
-So is `passivity_based`, of which `adaptive` is the same law and more.
-"""
 
 
 @pytest.mark.parametrize(

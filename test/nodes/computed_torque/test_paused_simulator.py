@@ -18,8 +18,7 @@ from lie_dynamics_ros.ros.wire import qos
 
 pytestmark = pytest.mark.slow
 FILE = Path(__file__).parents[3] / "examples" / "drivers" / "simulator.yaml"
-REPORTS = 2
-"""How many seconds the pause lasts at least; the file lets states be silent for one, of simulated time."""
+REPORTS = 2  # how many seconds the pause lasts at least; the file lets states be silent for one, of simulated time
 
 
 class PausableSimulator(MujocoDriver):

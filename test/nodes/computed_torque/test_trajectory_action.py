@@ -17,8 +17,7 @@ from lie_dynamics_ros.nodes.computed_torque.requests import action
 from lie_dynamics_ros.ros.node.worker import Job
 
 NAMES = list(panda().joint_names)
-SIDE = SimpleNamespace(name_of=str, post=lambda do, *args: do(*args))
-"""The side node, whose thread is this one."""
+SIDE = SimpleNamespace(name_of=str, post=lambda do, *args: do(*args))  # the side node, whose thread is this one
 STRANGE = SimpleNamespace(name="y", position=0.1, velocity=0.0)
 
 

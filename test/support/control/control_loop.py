@@ -13,8 +13,7 @@ from lie_dynamics_ros.nodes.computed_torque.gains import LOOP_FILTER_TIME
 
 from ..mujoco_arm import MujocoArm
 
-PASSED = 20.0
-"""Time constants after which a filter has forgotten how it began."""
+PASSED = 20.0  # time constants after which a filter has forgotten how it began
 
 
 @dataclass(frozen=True)

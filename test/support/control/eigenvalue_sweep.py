@@ -13,11 +13,10 @@ from .. import arms
 from ..cores import MODES, make_core
 from .sampled_loop import linearised, read_fading, read_gains, with_memory
 
+#: Above this rate a motion grows [1/s]: differences tell the eigenvalues no better, and 1 itself is neutral.
 GROWTH = 1e-3
-"""Above this rate a motion grows [1/s]: differences tell the eigenvalues no better, and 1 itself is neutral."""
 RATES, DELAYS = (250.0, 500.0, 1000.0), (0.0, 1.0)
-SETTLED = 16
-"""States at rest from which the core learns the period."""
+SETTLED = 16  # states at rest from which the core learns the period
 
 
 def growths(

@@ -21,10 +21,9 @@ from lie_dynamics_ros.lie_dynamics.control import VelocityFilter
 
 from .. import arms, robots
 
-STEP = 2.5e-4
-"""Of the integrator [s]."""
-GEAR_DAMPING = 2e-4
-"""Of gears, over their stiffness [s]."""
+STEP = 2.5e-4  # of the integrator [s]
+GEAR_DAMPING = 2e-4  # of gears, over their stiffness [s]
+#: URDF, joints that move, and payload by the maker's data sheet, or less [kg].
 ROBOTS = {
     "panda": (arms.OWN, ".*", 3.0),
     "ur3": ("ur_description/urdf/ur3_robot.urdf", ".*", 3.0),
@@ -35,7 +34,6 @@ ROBOTS = {
     "tiago": ("tiago_description/robots/tiago_no_hand.urdf", "arm_[1-7]_joint", 2.0),
     "baxter": ("baxter_description/urdf/baxter.urdf", r"left_[sew]\d", 2.2),
 }
-"""URDF, joints that move, and payload by the maker's data sheet, or less [kg]."""
 
 
 @dataclass(frozen=True)
