@@ -14,12 +14,17 @@ class LieDynamicsError(ValueError):
         The joint, link, leg or argument that the error is about.
     value : object
         The value that was found, where there is one.
+    expected : str or None
+        What was expected in its place.
     """
 
-    def __init__(self, message: str, *, name: str | None = None, value: Any = None) -> None:
+    def __init__(
+        self, message: str, *, name: str | None = None, value: Any = None, expected: str | None = None
+    ) -> None:
         super().__init__(message)
         self.name = name
         self.value = value
+        self.expected = expected
 
 
 class InputError(LieDynamicsError):

@@ -131,7 +131,7 @@ class ElementReader(ABC):
                 raise
             malformed = f"malformed XML: {error}{_unquoted(text, error)}"
             what = malformed if text.strip() else "the text is empty, XML expected"
-            raise DescriptionError(f"{self._origin}: {what}", name=self._origin) from error
+            raise DescriptionError(f"{self._origin}: {what}", name=self._origin, expected="well-formed XML") from error
 
     def _parse(self, source: str | bytes) -> None:
         parser = expat.ParserCreate(namespace_separator="}" if self._namespaces else None)
@@ -152,14 +152,14 @@ class ElementReader(ABC):
             f"{self._origin}: this is xacro that has not been expanded; {command}. Where it is that output, remove the "
             "elements <xacro:...> that are left in it"
         )
-        return DescriptionError(message, name=self._origin)
+        return DescriptionError(message, name=self._origin, expected="the output of xacro")
 
     def wrong_root(self, tag: str, expected: str) -> DescriptionError:
         """Return the error for a text whose root element is that of something else."""
         known = {"robot": "URDF", "sdf": "SDF", "mujoco": "MJCF"}
         hint = f" (this is {known[tag]}, not {self._kind})" if tag in known else ""
         message = f"{self._origin}: the root element is <{shortened(tag)}>, <{expected}> expected{hint}"
-        return DescriptionError(message, name=self._origin, value=tag)
+        return DescriptionError(message, name=self._origin, value=tag, expected=f"<{expected}>")
 
     def _refuse_doctype(self, name: str, *_: Any) -> None:
         raise DescriptionError(
@@ -170,7 +170,10 @@ class ElementReader(ABC):
         depth = len(self._open) + self._passed
         tag = self.checked(tag, attributes)
         if depth >= MAX_DEPTH:
-            raise DescriptionError(f"{self._origin}: elements nested deeper than {MAX_DEPTH}, which no {self._kind} is")
+            raise DescriptionError(
+                f"{self._origin}: elements nested deeper than {MAX_DEPTH}, which no {self._kind} is",
+                expected=self._kind,
+            )
         if self._passed or not (depth == 0 or self.wanted(tag, depth)):
             self._passed += 1
             return
@@ -201,6 +204,8 @@ def short_name(name: str, label: str) -> str:
     """Return a name that is short enough for messages; refuse another one with a `DescriptionError`."""
     if len(name) > MAX_NAME:
         raise DescriptionError(
-            f"{label}: a name of {len(name)} characters ({quoted(name)}), at most {MAX_NAME} expected", value=name
+            f"{label}: a name of {len(name)} characters ({quoted(name)}), at most {MAX_NAME} expected",
+            value=name,
+            expected=f"at most {MAX_NAME} characters",
         )
     return name

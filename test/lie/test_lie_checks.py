@@ -11,10 +11,10 @@ from lie_dynamics_ros.lie_dynamics.lie import quaternion, se3, so3
 
 
 def test_every_error_is_a_value_error_and_survives_pickling():
-    error = errors.GroupError("message", name="R", value=2.0)
+    error = errors.GroupError("message", name="R", value=2.0, expected="1")
     assert isinstance(error, errors.LieDynamicsError) and isinstance(error, ValueError)
     again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.name, again.value) == ("message", "R", 2.0)
+    assert (str(again), again.name, again.value, again.expected) == ("message", "R", 2.0, "1")
 
 
 @all_of(

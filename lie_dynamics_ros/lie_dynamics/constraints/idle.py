@@ -317,6 +317,7 @@ def refuse_rank(model: Model, constraints: ConstraintSet, q: Array, A: Array, ma
             f"{way_out}",
             name="actuated",
             value=independent,
+            expected=f"at least {n_p} independent constraints",
         )
     raise SingularityError(
         f"model {model.name!r}: at this configuration the constraints hold only {rank} of {n_p} passive coordinates "

@@ -100,6 +100,7 @@ class UserConstraint:
                 f"constraint {self.name!r}: its {what} must return finite numbers of shape {shape}, got {value!r}",
                 name=self.name,
                 value=value,
+                expected=str(shape),
             )
         return array
 

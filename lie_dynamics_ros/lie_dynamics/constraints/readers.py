@@ -139,6 +139,7 @@ def loop_of(joint: SdfJoint) -> Loop:
             "expected to be cut (write it behind this one, or with <must_be_loop_joint>)",
             name=joint.name,
             value=joint.kind,
+            expected=", ".join(_CUT_JOINTS),
         )
     axes = [axis.direction for axis in joint.axes]
     return Loop(

@@ -20,7 +20,7 @@ Robot: TypeAlias = Model | MotorDynamics
 def require_robot(model: object) -> None:
     """Raise an InputError for what is neither a Model nor MotorDynamics."""
     if not isinstance(model, (Model, MotorDynamics)):
-        raise InputError(f"model: a Model is expected, got {model!r}", name="model", value=model)
+        raise InputError(f"model: a Model is expected, got {model!r}", name="model", value=model, expected="a Model")
 
 
 def require_robot_coordinates(model: Robot, what: str) -> None:

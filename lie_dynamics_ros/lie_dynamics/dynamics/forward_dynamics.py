@@ -155,6 +155,7 @@ def _mask(model: Model, prescribed: ArrayLike) -> Mask:
             f"prescribed: {model.nv} truth values are expected, one for each coordinate, got {mask.dtype} {mask.shape}",
             name="prescribed",
             value=prescribed,
+            expected=f"bool ({model.nv},)",
         )
     return np.array(mask)  # a writable contiguous copy, the only kind that kernels are compiled for
 

@@ -340,6 +340,7 @@ def _shaped_wrench(model: Model, f_ext: ArrayLike) -> Array:
             f"f_ext: shape (..., {model.n_bodies}, 6) is expected by model {model.name!r}, got {wrench.shape}",
             name="f_ext",
             value=wrench.shape,
+            expected=f"(..., {model.n_bodies}, 6)",
         )
     return wrench.reshape(*wrench.shape[:-2], 6 * model.n_bodies)
 
@@ -372,6 +373,7 @@ def _check_quaternions(model: Model, q: Array) -> None:
                     f"of norm {np.abs(norm[bad].flat[0]):.6g}",
                     name=joint.name,
                     value=worst,
+                    expected="a unit quaternion",
                 )
 
 

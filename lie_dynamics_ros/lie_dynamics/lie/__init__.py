@@ -57,6 +57,7 @@ class SpatialInertia:
             raise InertiaError(
                 f"rotational inertia must be symmetric, entries differ by {off:.3g} kg m^2: {inertia.tolist()}",
                 value=inertia,
+                expected="a symmetric matrix",
             )
         if off > 0.0:
             inertia = 0.5 * (inertia + inertia.T)
@@ -83,7 +84,9 @@ class SpatialInertia:
         mass, h, about_origin = pi[0], pi[1:4], inertial_parameters.rotational_inertia(pi)
         if mass == 0.0:
             if h.any():
-                raise InertiaError(f"a body without mass has no first moment, got {h.tolist()} kg m", value=h)
+                raise InertiaError(
+                    f"a body without mass has no first moment, got {h.tolist()} kg m", value=h, expected="0 0 0"
+                )
             return cls(0.0, np.zeros(3), about_origin)
         com = h / mass
         return cls(mass, com, about_origin - mass * _parallel_axis(com))
@@ -188,7 +191,9 @@ class SpatialInertia:
             Names the body, the moments and the inequality; carries the principal moments as `value`.
         """
         if self.mass < 0.0:
-            raise InertiaError(f"{name}: mass {self.mass:g} kg is negative", name=name, value=self.mass)
+            raise InertiaError(
+                f"{name}: mass {self.mass:g} kg is negative", name=name, value=self.mass, expected="mass >= 0"
+            )
         moments = self.principal_moments()
         scale = max(float(np.abs(moments).max()), reference)
         allowed = max(tolerance * scale, self.mass * NEGLIGIBLE_RADIUS**2)
@@ -208,6 +213,7 @@ class SpatialInertia:
             f"within {allowed:.3g} kg m^2)",
             name=name,
             value=moments,
+            expected="largest principal moment <= sum of the other two",
         )
 
     def __eq__(self, other: object) -> bool:

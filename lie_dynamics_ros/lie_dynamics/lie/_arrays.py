@@ -49,13 +49,18 @@ def as_array(value: ArrayLike, tail: tuple[int, ...], name: str) -> AnyArray:
     array = as_numbers(value, name)
     if array.shape[array.ndim - len(tail) :] != tail or array.ndim < len(tail):
         expected = "(..., " + ", ".join(str(n) for n in tail) + ")"
-        raise InputError(f"{name}: shape {expected} expected, got {array.shape}", name=name, value=array.shape)
+        raise InputError(
+            f"{name}: shape {expected} expected, got {array.shape}", name=name, value=array.shape, expected=expected
+        )
     if array.size <= 16 and array.dtype == np.float64 and math.isfinite(sum(array.ravel().tolist())):
         return array  # plain numbers take a third of the time of arrays
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(
-            f"{name}: finite numbers expected, got {array[where]} at index {where}", name=name, value=array[where]
+            f"{name}: finite numbers expected, got {array[where]} at index {where}",
+            name=name,
+            value=array[where],
+            expected="finite numbers",
         )
     return array
 
@@ -84,7 +89,7 @@ def real_numbers(value: object, name: str) -> Array:
     array = as_numbers(value, name)
     if array.dtype.kind == "c":
         message = f"{name}: real numbers expected, got complex ones"
-        raise InputError(message, name=name, value=value)
+        raise InputError(message, name=name, value=value, expected="real numbers")
     return array
 
 
@@ -100,7 +105,7 @@ def number_of(name: str, value: object, expected: str, good: Callable[[float], b
     """Return a number, or raise an InputError where it is none, or none that is `good`: `expected` says which are."""
     number = numbers(value)
     if isinstance(value, (bool, str, bytes)) or number.ndim or not good(float(number)):
-        raise InputError(f"{name}: {expected} is expected, got {value!r}", name=name, value=value)
+        raise InputError(f"{name}: {expected} is expected, got {value!r}", name=name, value=value, expected=expected)
     return float(number)
 
 
@@ -108,7 +113,7 @@ def count_of(name: str, value: object, least: int, most: int) -> int:
     """Return a whole number from `least` to `most`, or raise an InputError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
         expected = f"a whole number from {least} to {most}"
-        raise InputError(f"{name}: {expected} is expected, got {value!r}", name=name, value=value)
+        raise InputError(f"{name}: {expected} is expected, got {value!r}", name=name, value=value, expected=expected)
     return int(value)
 
 

@@ -47,6 +47,7 @@ def check(q: ArrayLike, name: str = "quaternion", tolerance: float = TOLERANCE) 
             + "; normalise it if only its direction matters",
             name=name,
             value=value,
+            expected="unit length",
         )
     return np.asarray(q / length[..., None])
 

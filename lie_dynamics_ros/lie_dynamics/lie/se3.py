@@ -63,7 +63,7 @@ def check(T: ArrayLike, name: str = "T", tolerance: float = so3.TOLERANCE) -> An
         return T
     T = as_real(T, (4, 4), name)
     if np.abs(T[..., 3, :] - _BOTTOM).max(initial=0.0) > 0.0:
-        raise GroupError(f"{name}: the last row of a rigid motion is 0 0 0 1", name=name, value=T)
+        raise GroupError(f"{name}: the last row of a rigid motion is 0 0 0 1", name=name, value=T, expected="0 0 0 1")
     so3.check(T[..., :3, :3], name, tolerance)
     return T
 
@@ -97,7 +97,7 @@ def vee(X: ArrayLike) -> AnyArray:
     """Return the twists (..., 6) of elements `X` (..., 4, 4) of se(3); the inverse of `hat`."""
     X = as_array(X, (4, 4), "X")
     if np.abs(X[..., 3, :]).max(initial=0.0) > 0.0:
-        raise InputError("X: the last row of an element of se(3) is 0 0 0 0", name="X", value=X)
+        raise InputError("X: the last row of an element of se(3) is 0 0 0 0", name="X", value=X, expected="0 0 0 0")
     return np.concatenate([so3.vee(X[..., :3, :3]), X[..., :3, 3]], axis=-1)
 
 

@@ -39,7 +39,10 @@ def vee(W: ArrayLike) -> AnyArray:
     off = np.abs(W + np.swapaxes(W, -1, -2)).max(axis=(-2, -1), initial=0.0)
     if (off > 1e-9 * np.abs(W).max(axis=(-2, -1), initial=0.0)).any():
         raise InputError(
-            f"W: skew matrix expected, but W + W^T has an entry of size {off.max():.3g}", name="W", value=W
+            f"W: skew matrix expected, but W + W^T has an entry of size {off.max():.3g}",
+            name="W",
+            value=W,
+            expected="W = -W^T",
         )
     return np.stack([W[..., 2, 1], W[..., 0, 2], W[..., 1, 0]], axis=-1)
 
@@ -142,6 +145,7 @@ def _refuse_whole_turns(t: AnyArray) -> None:
             f"phi: the Jacobian of exp has no inverse at the angle {np.max(angle[singular]):.17g} rad, a whole turn",
             name="phi",
             value=angle,
+            expected="an angle other than 2 pi, 4 pi, ...",
         )
 
 
@@ -240,6 +244,7 @@ def check(R: ArrayLike, name: str = "R", tolerance: float = TOLERANCE) -> AnyArr
             f"and determinant {np.linalg.det(bad):.6g}" + (f" at index {where}" if where else ""),
             name=name,
             value=bad,
+            expected="R^T R = 1, det R = 1",
         )
     return R
 
@@ -257,7 +262,9 @@ def nearest(M: ArrayLike) -> AnyArray:
     u, s, vt = np.linalg.svd(M)
     sign = np.sign(np.linalg.det(u) * np.linalg.det(vt))
     if (s[..., 1] + sign * s[..., 2] <= 1e-12 * s[..., 0]).any():
-        raise SingularityError(f"M: no unique nearest rotation, singular values {s.tolist()}", name="M", value=M)
+        raise SingularityError(
+            f"M: no unique nearest rotation, singular values {s.tolist()}", name="M", value=M, expected="rank 2 or 3"
+        )
     s = np.ones_like(s)
     s[..., 2] = sign
     return np.asarray((u * s[..., None, :]) @ vt)

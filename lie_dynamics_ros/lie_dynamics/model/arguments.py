@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def require_model(model: object) -> None:
     """Raise an InputError for anything but a Model."""
     if not isinstance(model, Model):
-        raise InputError(f"model: a Model is expected, got {model!r}", name="model", value=model)
+        raise InputError(f"model: a Model is expected, got {model!r}", name="model", value=model, expected="a Model")
 
 
 def zero_velocity(model: Model) -> Array:
@@ -60,6 +60,7 @@ def _refuse(model: Model, what: str, kinds: tuple[str, ...], needs: str, reason:
                 "a composite joint of axes is expected, e.g. three revolute ones",
                 name=joint.name,
                 value=joint.kind,
+                expected=needs,
             )
 
 
@@ -92,4 +93,5 @@ def require_single_coordinates(model: Model, what: str) -> None:
                 f"joint {joint.name!r}: {what} needs joints of one coordinate, this one has {joint.type.nv}",
                 name=joint.name,
                 value=joint.kind,
+                expected="joints of one coordinate",
             )

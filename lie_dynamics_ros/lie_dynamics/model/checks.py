@@ -30,7 +30,7 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
     several trees, cycles.
     """
     if not links:
-        raise DescriptionError("the robot has no links, at least one expected")
+        raise DescriptionError("the robot has no links, at least one expected", expected="at least one link")
     refuse_duplicates("link", [link.name for link in links])
     refuse_duplicates("joint", [joint.name for joint in joints])
     names = {link.name: None for link in links}
@@ -42,6 +42,7 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
                     f"joint '{joint.name}': {role} link '{link}' does not exist{suggestion(link, names)}",
                     name=joint.name,
                     value=link,
+                    expected="the name of a link",
                 )
         if joint.parent == joint.child:
             raise DescriptionError(
@@ -55,6 +56,7 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
                 "one expected, since a description is a tree",
                 name=joint.child,
                 value=(above[joint.child].name, joint.name),
+                expected="one parent",
             )
         above[joint.child] = joint
     roots = [name for name in names if name not in above]
@@ -64,6 +66,7 @@ def find_root(links: Sequence[LinkDescription], joints: Sequence[JointDescriptio
             "(connect them by joints)",
             name=roots[1],
             value=roots,
+            expected="one root link",
         )
     _refuse_cycle(names, above)
     return roots[0]
@@ -89,6 +92,7 @@ def check_joint(joint: JointDescription) -> None:
             "only Bullet takes this for no limits",
             name=joint.name,
             value=(joint.lower, joint.upper),
+            expected="lower <= upper",
         )
     for attribute in _NOT_NEGATIVE:
         value = getattr(joint, attribute)
@@ -99,6 +103,7 @@ def check_joint(joint: JointDescription) -> None:
                 f"{label}: {attribute.replace('_', ' ')} is {value:g}, a number >= 0 expected",
                 name=joint.name,
                 value=value,
+                expected=">= 0",
             )
 
 
@@ -118,6 +123,7 @@ def check_joint_terms(joints: Iterable[Joint], armature: Array) -> None:
                 f"dynamics do not hold; equal numbers along its directions are expected, got {rotors.tolist()}",
                 name=joint.name,
                 value=rotors,
+                expected="equal rotors",
             )
 
 
@@ -145,6 +151,7 @@ def check_mimics(joints: Sequence[JointDescription]) -> str:
                     f"and has {KINDS[follower.kind]} coordinates, 1 expected",
                     name=joint.name,
                     value=target,
+                    expected="joints with one coordinate",
                 )
         path: dict[str, None] = {}
         follower = joint
@@ -214,6 +221,7 @@ def check_inertias(
             message + "; correct the description, or pass inertia_check='warn' to load it as it is",
             name=refused[0][0],
             value=first.value,
+            expected=first.expected,
         ) from first
     if policy == "warn":
         warnings.warn(message, DescriptionWarning, stacklevel=3)
@@ -256,12 +264,12 @@ def _rigid_bodies(links: Sequence[LinkDescription], joints: Sequence[JointDescri
 def refuse_duplicates(what: str, names: list[str]) -> None:
     """Refuse names that are empty or there more than once; a DescriptionError tells which."""
     if "" in names:
-        raise DescriptionError(f"{what} number {names.index('') + 1} has an empty name", value="")
+        raise DescriptionError(f"{what} number {names.index('') + 1} has an empty name", value="", expected="a name")
     seen: set[str] = set()
     for name in names:
         if name in seen:
             message = f"{what} '{name}' is defined {names.count(name)} times, once expected"
-            raise DescriptionError(message, name=name, value=names.count(name))
+            raise DescriptionError(message, name=name, value=names.count(name), expected="unique names")
         seen.add(name)
 
 
@@ -280,6 +288,7 @@ def _refuse_cycle(names: Iterable[str], above: dict[str, JointDescription]) -> N
                     "a tree expected (close loops by constraints)",
                     name=link,
                     value=cycle,
+                    expected="a tree",
                 )
             path[link] = None
             link = above[link].parent

@@ -32,7 +32,7 @@ def random(model: ModelData, rng: np.random.Generator | int) -> Array:
         rng = np.random.default_rng(rng)
     if isinstance(rng, (int, np.integer)) or not hasattr(rng, "uniform"):
         expected = "numpy.random.default_rng(seed), or a seed from 0 on"
-        raise InputError(f"rng: {expected}, is expected, got {rng!r}", name="rng")
+        raise InputError(f"rng: {expected}, is expected, got {rng!r}", name="rng", expected=expected)
     lower, upper = model.limits.lower, model.limits.upper
     reach = np.ones(model.nq)
     for joint in model.joints:
@@ -71,6 +71,7 @@ def shaped(value: ArrayLike, size: int, name: str, model: ModelData) -> Array:
             f"{name}: shape (..., {size}) is expected by model {model.name!r}, got {array.shape}",
             name=name,
             value=array.shape,
+            expected=f"(..., {size})",
         )
     return array
 
@@ -90,6 +91,7 @@ def by_name(value: ArrayLike, size: int, name: str, model: ModelData) -> ArrayLi
             "(an array without names is taken by its order)",
             name=name,
             value=labels,
+            expected=", ".join(names),
         )
     table = np.asarray(value)
     return table[..., [labels.index(joint) for joint in names]]
@@ -109,6 +111,7 @@ def require_finite(array: Array, name: str, model: ModelData) -> None:
             f"{name}: finite numbers are expected, got {array[at]} for joint {joint!r} (index {at})",
             name=joint,
             value=array[at],
+            expected="a finite number",
         )
 
 

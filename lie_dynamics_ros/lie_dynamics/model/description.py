@@ -86,6 +86,7 @@ class JointDescription:
                 f"{label}: unknown joint type '{self.kind}', one of {', '.join(KINDS)} expected",
                 name=self.name,
                 value=self.kind,
+                expected=", ".join(KINDS),
             )
         for attribute, shape in (("placement", (4, 4)), ("axis", (3,)), ("second_axis", (3,))):
             if getattr(self, attribute) is not None:

@@ -65,7 +65,9 @@ def _unit(axis: ArrayLike, kind: str) -> tuple[float, float, float]:
     norm = math.sqrt(x * x + y * y + z * z)
     if not math.isfinite(norm) or norm == 0.0:
         raise DescriptionError(
-            f"{kind} joint: an axis of three finite numbers, not all zero, is expected, got {axis!r}", value=axis
+            f"{kind} joint: an axis of three finite numbers, not all zero, is expected, got {axis!r}",
+            value=axis,
+            expected="a nonzero 3-vector",
         )
     return x / norm, y / norm, z / norm
 

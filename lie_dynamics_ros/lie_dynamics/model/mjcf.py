@@ -174,7 +174,7 @@ class MjcfBounds:
             return
         if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
             what = f"MJCF: {quoted(str(path))} is a device, FIFO or socket, and does not answer as a file does"
-            raise DescriptionError(f"{what}; regular files are expected", name=str(path))
+            raise DescriptionError(f"{what}; regular files are expected", name=str(path), expected="files")
         if about.st_size > MAX_ASSET and stat.S_ISREG(about.st_mode):
             raise _refusal(f"{quoted(str(path))} with {about.st_size} bytes")
 
@@ -197,6 +197,7 @@ def _refusal(what: str) -> DescriptionError:
     return DescriptionError(
         f"MJCF: {what}; {expected} is expected (what is larger can be compiled by mujoco and given as an MjModel)",
         value=what,
+        expected=expected,
     )
 
 
@@ -226,7 +227,7 @@ def compiled_mjcf(source: Any) -> Any:
             source = data.decode("latin-1")
     if not isinstance(source, (str, os.PathLike)):
         message = f"MJCF: XML text, bytes, a path or an MjModel expected, got {type(source).__name__}"
-        raise DescriptionError(message, value=source)
+        raise DescriptionError(message, value=source, expected="XML or a path")
     said: list[str] = []
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(said.append)  # MuJoCo would write a file in the working directory
@@ -247,7 +248,7 @@ def _compiled(mujoco: Any, source: str | os.PathLike[str]) -> Any:
             return _mended(mujoco, bounds, "") if bounds.is_mended else mujoco.MjModel.from_xml_string(text)
         path = Path(source).expanduser()
         if not path.is_file():
-            raise DescriptionError(f"MJCF: no file {quoted(str(path))}", name=str(path))
+            raise DescriptionError(f"MJCF: no file {quoted(str(path))}", name=str(path), expected="XML or a path")
         bounds = MjcfBounds(read_file(path, MAX_SIZE).decode("utf-8", "replace"), path.parent)
         if bounds.is_mended:
             return _mended(mujoco, bounds, str(path.parent))

@@ -193,7 +193,7 @@ class ModelData:
             return self._by_name[name]
         except (KeyError, TypeError):
             message = f"no joint {name!r} moves in model {self.name!r}; its joints are {list(self.joint_names)}"
-            raise InputError(message, name=name) from None
+            raise InputError(message, name=name, expected="a joint name") from None
 
     def frame(self, name: str | int) -> Frame:
         """Return the frame of that name, or the frame of the body with that index.
@@ -213,7 +213,7 @@ class ModelData:
             return self.frames[name]
         except (KeyError, TypeError):
             message = f"no body or frame {name!r} in model {self.name!r}; there are {list(self.frames)}"
-            raise InputError(message, name=str(name)) from None
+            raise InputError(message, name=str(name), expected="a body or frame name") from None
 
     def inertia(self, body: str | int) -> SpatialInertia:
         """Return the inertia of a moving body, with all that is welded to it, in its body frame."""

@@ -295,6 +295,7 @@ def _data(joint: Joint, q: AnyArray, qd: AnyArray) -> AnyArray:
             f"joint {joint.name!r}: its transform function must return a rigid transform, got {T.tolist()}",
             name=joint.name,
             value=T,
+            expected="a rotation matrix, an origin and the row (0, 0, 0, 1)",
         )
     return np.concatenate([T[:3, :3].ravel(), T[:3, 3], np.concatenate([S, dS]).T.ravel()])
 
@@ -311,5 +312,6 @@ def _checked(joint: Joint, what: str, value: ArrayLike, shape: tuple[int, ...]) 
             f"joint {joint.name!r}: its {what} function must return finite numbers of shape {shape}, got {value!r}",
             name=joint.name,
             value=value,
+            expected=str(shape),
         )
     return array

@@ -155,7 +155,7 @@ def require_within(model: Model, bounds: Bounds, what: str, values: Mapping[str,
             name, allowed = coordinate_name(model, k, False), f"{bound.lower[k]} to {bound.upper[k]}"
             raise InputError(
                 f"{what}: {kind} {value[k]} of joint {name!r} is outside its limits {allowed}",
-                name=name, value=value[k],
+                name=name, value=value[k], expected="an end within the limits",
             )  # fmt: skip
 
 

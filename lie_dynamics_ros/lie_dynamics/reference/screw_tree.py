@@ -97,7 +97,7 @@ class ScrewTree:
             return self.bodies[names.index(body)]
         if not isinstance(body, str) and 0 <= body < len(self.bodies):
             return self.bodies[body]
-        raise InputError(f"no body {body!r}; there are {names}", name=str(body))
+        raise InputError(f"no body {body!r}; there are {names}", name=str(body), expected="a body")
 
     def require_axes(self, what: str) -> None:
         """Raise a DescriptionError that names a ball or free joint, if there is one."""

@@ -401,6 +401,7 @@ class Simulator:
             raise InputError(
                 f"{name}: shape ({n},) or ({count}, {n}) is expected, got {np.shape(value)}",  # type: ignore[arg-type]
                 name=name,
+                expected=f"({n},) or ({count}, {n})",
             )
         rows[:, ~read] = 0.0
         require_finite(rows, name, self.model)

@@ -182,7 +182,7 @@ def _array(value: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Array:
         array = np.empty(0)
     if array.shape != shape and not (array.ndim == 0 and name in _GAINS):
         text = f"{name}: shape {shape} is expected, got {value!r}"
-        raise InputError(text, name=name, value=value)
+        raise InputError(text, name=name, value=value, expected=f"shape {shape}")
     return array
 
 

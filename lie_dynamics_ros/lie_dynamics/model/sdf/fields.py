@@ -116,7 +116,7 @@ def _version(root: Element, origin: str) -> tuple[int, int]:
     known = ", ".join(f"{major}.{minor}" for major, minor in VERSIONS)
     what = f"unknown SDF version {quoted(text)}" if text else "attribute 'version' of <sdf> is missing"
     hint = "; `gz sdf -p FILE` prints it in a later version" if re.fullmatch(r"1\.[0-3]", text) else ""
-    raise DescriptionError(f"{origin}: {what}; known are {known}{hint}", name=origin, value=text)
+    raise DescriptionError(f"{origin}: {what}; known are {known}{hint}", name=origin, value=text, expected=known)
 
 
 _BLANKS = re.compile(r"[ \t\r\n]+")
@@ -181,7 +181,7 @@ class SdfFields:
         name = self.text(tag)
         if not name:
             message = f"{self.label}: element <{tag}> is missing or empty"
-            raise DescriptionError(message, name=self._name)
+            raise DescriptionError(message, name=self._name, expected=f"<{tag}>")
         return short_name(name, f"{self.label}: <{tag}>")
 
     def boolean(self, tag: str, default: bool = False) -> bool:
@@ -207,7 +207,7 @@ class SdfFields:
         """Return the numbers that a child holds; it must be there."""
         if tag not in self._found:
             message = f"{self.label}: element <{tag}> is missing"
-            raise DescriptionError(message, name=self._name)
+            raise DescriptionError(message, name=self._name, expected=f"<{tag}>")
         text = self.text(tag)
         parts = _BLANKS.split(text)
         values = [value for part in parts if (value := _number(part, False)) is not None]
@@ -240,7 +240,10 @@ class SdfFields:
     def _refuse(self, tag: str, text: str, expected: str, what: str = "") -> NoReturn:
         around = "" if self.element.tag == self._kind else f" of its <{self.element.tag}>"
         raise DescriptionError(
-            f"{self.label}: {what}<{tag}>{around} is {quoted(text)}, expected {expected}", name=self._name, value=text
+            f"{self.label}: {what}<{tag}>{around} is {quoted(text)}, expected {expected}",
+            name=self._name,
+            value=text,
+            expected=expected,
         )
 
 
@@ -314,6 +317,7 @@ class Scope:
                     f"{user.label}: {what}there is no {quoted(reference)}{suggestion(reference, self.frames)}",
                     name=user.name,
                     value=reference,
+                    expected="the name of a link, joint, frame or model",
                 )
             scope = found.model
         return scope.frames[rest]
@@ -354,12 +358,13 @@ class ScopeReader:
                     "there, or a file without <include> (`gz sdf -p FILE` writes one), is expected",
                     name=scope.own.name,
                     value=uri,
+                    expected="a folder in package_dirs",
                 )
 
     def _add(self, scope: Scope, element: Element) -> None:
         kind, name = element.tag, element.get("name", "")
         if not name.strip():
-            raise DescriptionError(f"{kind} without a name in {scope.own.label}", value=name)
+            raise DescriptionError(f"{kind} without a name in {scope.own.label}", value=name, expected="a name")
         short_name(name, kind)
         full = scope.prefix + name
         fields = SdfFields(element, kind, full, self._strangers)
@@ -388,12 +393,12 @@ class ScopeReader:
         full, strict = scope.prefix + name, self._version >= UNIQUE_SINCE
         if (strict or kind == "link") and (name == WORLD or (name.startswith("__") and name.endswith("__"))):
             message = f"{kind} '{full}': the name {quoted(name)} is reserved; another one is expected"
-            raise DescriptionError(message, name=full, value=name)
+            raise DescriptionError(message, name=full, value=name, expected="a name that is not reserved")
         other = scope.frames.get(name)
         if (id(scope), kind, name) in self._names or (strict and other is not None):
             what = f"a {other.kind}" if other is not None and strict else f"another {kind}"
             message = f"{kind} '{full}': {what} of {scope.own.label} has the name already; names of their own expected"
-            raise DescriptionError(message, name=full, value=name)
+            raise DescriptionError(message, name=full, value=name, expected="a name that differs")
         self._names.add((id(scope), kind, name))
 
 
@@ -456,6 +461,7 @@ class Frames:
                     "given in the model itself",
                     name=frame.name,
                     value=model.placement,
+                    expected="a frame of the model",
                 )
             seen.add(id(at))
             base, step = self._step(at)
@@ -480,4 +486,4 @@ def _holder(frame: SdfFrame) -> SdfFrame:
 def _cycle(how: str, frames: Iterable[SdfFrame]) -> DescriptionError:
     names = [frame.name for frame in frames]
     message = f"frames {listed(names)}: each is {how} the next, and one leads back to itself"
-    return DescriptionError(message, name=names[0], value=names)
+    return DescriptionError(message, name=names[0], value=names, expected="frames that lead to a model")

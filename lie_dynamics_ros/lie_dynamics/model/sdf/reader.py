@@ -117,11 +117,11 @@ def _judge(
     check_inertias(links, joints, inertia_check, "" if floating_base else tree.root)
     astray = check_mimics(joints)
     if astray:
-        raise DescriptionError(f"{astray}; joints that move and close no loop are expected")
+        raise DescriptionError(f"{astray}; joints that move and close no loop are expected", expected="other joints")
     for joint in tree.cut:
         if joint.mimic is not None:
             message = f"{joint.label}: it closes a loop and has no coordinate that could follow '{joint.mimic.joint}'"
-            raise DescriptionError(message, name=joint.name, value=joint.mimic.joint)
+            raise DescriptionError(message, name=joint.name, value=joint.mimic.joint, expected="no <mimic>")
 
 
 def _add_root(bodies: BodyTree, name: str, pose: AnyArray, inertia: SpatialInertia, floating: bool) -> None:
@@ -160,6 +160,7 @@ def read_world(
         raise DescriptionError(
             f"{origin}: <sdf> holds {len(worlds)} <world> and {len(root) - len(worlds)} <model>; one of both expected",
             name=origin,
+            expected="one <world> or <model>",
         )
     scope = Scope("", None)
     ScopeReader(version, strangers).fill(scope, worlds[0] if worlds else root)
@@ -187,7 +188,7 @@ def choose_robot(world: Scope, root: Element, origin: str, name: str | None = No
         named = {_path(frame): frame for frame in inside}
         if name not in named:
             message = f"{origin}: it holds no model {quoted(name)}{suggestion(name, named)}"
-            raise DescriptionError(message, name=origin, value=name)
+            raise DescriptionError(message, name=origin, value=name, expected="the name of a model")
         return named[name]
     moving = [model for model in models if model.model is not None and not model.model.static]
     for candidates in (moving, models):
@@ -203,7 +204,7 @@ def choose_robot(world: Scope, root: Element, origin: str, name: str | None = No
         hint = f" (choose one by the argument model: {listed(model.name for model in models)})"
     elif includes:
         hint = " (included files are read from package_dirs; `gz sdf -p FILE` writes one file without them)"
-    raise DescriptionError(f"{origin}: it holds {what}; one robot expected{hint}", name=origin)
+    raise DescriptionError(f"{origin}: it holds {what}; one robot expected{hint}", name=origin, expected="one robot")
 
 
 def _path(frame: SdfFrame) -> str:
@@ -234,6 +235,7 @@ def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
             f"{link.label}: auto of <inertial> is {quoted(inertial.element.get('auto', ''))}; shapes are not read, and "
             "an inertia in figures is expected (`gz sdf -p --expand-auto-inertials FILE` writes them)",
             name=link.name,
+            expected="<mass> and <inertia>",
         )
     told_in = inertial.attribute("pose", "relative_to")
     if told_in:
@@ -242,6 +244,7 @@ def read_inertia(link: SdfFrame, left_out: Strangers) -> SpatialInertia:
             "since it is given in the link",
             name=link.name,
             value=told_in,
+            expected="no relative_to",
         )
     if inertial.has("fluid_added_mass"):
         left_out.note("<fluid_added_mass>", link.label)
@@ -331,7 +334,7 @@ class Includes:
         models = [child for child in root if child.tag == "model"]
         if len(models) != 1:
             message = f"<include> of {quoted(str(path))}: it holds {len(models)} models, one expected"
-            raise DescriptionError(message, name=str(path), value=len(models))
+            raise DescriptionError(message, name=str(path), value=len(models), expected="one model")
         model = models[0]
         for key in ("name", "placement_frame"):
             if text := _text(include, key):

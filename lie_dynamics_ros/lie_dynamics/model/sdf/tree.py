@@ -107,7 +107,10 @@ class JointReader:
             what = f"unknown joint type '{shortened(kind)}'" if kind else "attribute 'type' is missing"
             hint = "; write its ratio as a <mimic> of SDF 1.11" if kind == "gearbox" else ""
             raise DescriptionError(
-                f"{frame.label}: {what}, one of {', '.join(AXES)} expected{hint}", name=frame.name, value=kind
+                f"{frame.label}: {what}, one of {', '.join(AXES)} expected{hint}",
+                name=frame.name,
+                value=kind,
+                expected=", ".join(AXES),
             )
         ends = {tag: fields.name(tag) for tag in ("parent", "child")}
         if ends["child"] == WORLD:
@@ -138,7 +141,7 @@ class JointReader:
 
     def _axis(self, frame: SdfFrame, tag: str, pose: AnyArray) -> Axis:
         if not frame.fields.has(tag):
-            raise DescriptionError(f"{frame.label}: element <{tag}> is missing", name=frame.name)
+            raise DescriptionError(f"{frame.label}: element <{tag}> is missing", name=frame.name, expected=f"<{tag}>")
         fields = frame.fields.inside(tag)
         xyz = fields.vector("xyz", 3)
         length = float(np.linalg.norm(xyz))
@@ -148,6 +151,7 @@ class JointReader:
                 "expected",
                 name=frame.name,
                 value=xyz,
+                expected="a unit vector",
             )
         told_in = fields.attribute("xyz", "expressed_in")
         if self._version < UNIQUE_SINCE:
@@ -188,7 +192,9 @@ class JointReader:
         value = fields.number("thread_pitch", 1.0)
         if abs(value) < 1e-9:
             raise DescriptionError(
-                f"{fields.label}: <thread_pitch> is {value:g} rad/m, another number than 0 expected", value=value
+                f"{fields.label}: <thread_pitch> is {value:g} rad/m, another number than 0 expected",
+                value=value,
+                expected="not 0",
             )
         return -1.0 / value
 
@@ -203,11 +209,12 @@ class JointReader:
                 "axis expected",
                 name=frame.name,
                 value=leader,
+                expected="joints with one axis",
             )
         found = frame.scope.find(leader, frame, "<mimic>: ")
         if found.kind != "joint":
             message = f"{frame.label}: <mimic> of {quoted(leader)}, which is a {found.kind}; a joint expected"
-            raise DescriptionError(message, name=frame.name, value=leader)
+            raise DescriptionError(message, name=frame.name, value=leader, expected="a joint")
         values = fields.inside("mimic")
         multiplier = values.number("multiplier", 1.0)
         offset = values.number("offset", 0.0) - multiplier * values.number("reference", 0.0)
@@ -255,6 +262,7 @@ def span(links: Sequence[str], joints: Sequence[SdfJoint], base: str, robot: str
             "expected (connect them by joints)",
             name=heads[0],
             value=heads,
+            expected="one tree",
         )
     steps = list(_walk(root, [joint for joint in joints if id(joint) in kept]))
     return Tree(root, steps, [joint for joint in joints if id(joint) not in kept])

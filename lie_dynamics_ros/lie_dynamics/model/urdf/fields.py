@@ -117,7 +117,7 @@ class _Reader(ElementReader):
         name = element.get("name", "")
         if not name.strip():
             message = f"{what} number {len(elements) + 1} has no name"
-            raise DescriptionError(message, value=name)
+            raise DescriptionError(message, value=name, expected="a name")
         short_name(name, f"{what} number {len(elements) + 1}")
         elements.append(element)
 
@@ -128,7 +128,10 @@ def _version(text: str, robot: str) -> tuple[int, int]:
             return version
     known = ", ".join(f"{major}.{minor}" for major, minor in VERSIONS)
     raise DescriptionError(
-        f"robot '{robot}': unknown URDF version {quoted(text)}; known are {known}", name=robot, value=text
+        f"robot '{robot}': unknown URDF version {quoted(text)}; known are {known}",
+        name=robot,
+        value=text,
+        expected=known,
     )
 
 
@@ -299,9 +302,9 @@ class Fields:
         if tag not in self._found:
             where = " of its <inertial>" if self._kind == "inertial" else ""
             message = f"{self._label}: element <{tag}>{where} is missing"
-            raise DescriptionError(message, name=self._name)
+            raise DescriptionError(message, name=self._name, expected=f"<{tag}>")
         message = f"{self._label}: attribute '{attribute}' of <{tag}> is missing"
-        raise DescriptionError(message, name=self._name)
+        raise DescriptionError(message, name=self._name, expected=f"<{tag} {attribute}=...>")
 
     def _refuse(self, tag: str, attribute: str, text: str, expected: str) -> NoReturn:
         where = " of its <inertial>" if self._kind == "inertial" else ""
@@ -309,4 +312,5 @@ class Fields:
             f"{self._label}: {attribute} of <{tag}>{where} is {quoted(text)}, expected {expected}",
             name=self._name,
             value=text,
+            expected=expected,
         )

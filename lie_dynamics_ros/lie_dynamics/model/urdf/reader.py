@@ -44,22 +44,25 @@ def read_source(
         _refuse_large(len(source), max_size, kind)
         text = source.lstrip("\ufeff \t\r\n")
         if not text:
-            raise DescriptionError(f"{kind}: the text is empty, XML or a path expected", value=source)
+            raise DescriptionError(f"{kind}: the text is empty, XML or a path expected", value=source, expected="XML")
         if text.startswith("<"):
             return source, kind
         if "\n" in text:
             raise DescriptionError(
                 f"{kind}: neither XML nor a path: it starts with {text[:40]!r}, and XML starts with '<'; {FROM_YAML}",
                 value=text[:40],
+                expected="XML or a path",
             )
         path = resolve(text.strip(), package_dirs, kind)
     elif isinstance(source, os.PathLike):
         path = Path(source)
     else:
         message = f"{kind}: XML text, bytes or a path expected, got {type(source).__name__}"
-        raise DescriptionError(message, value=source)
+        raise DescriptionError(message, value=source, expected="XML or a path")
     if path.suffix in (".yaml", ".yml"):
-        raise DescriptionError(f"{kind}: {quoted(str(path))} is YAML, XML expected; {FROM_YAML}", name=str(path))
+        raise DescriptionError(
+            f"{kind}: {quoted(str(path))} is YAML, XML expected; {FROM_YAML}", name=str(path), expected="XML"
+        )
     try:
         return read_file(path, max_size), str(path)
     except OSError as error:
@@ -67,6 +70,7 @@ def read_source(
             f"{kind}: cannot read {quoted(str(path))}: {error.strerror or error} (XML text, which starts with '<', or "
             "the path of a file expected)",
             name=str(path),
+            expected="the path of a file",
         ) from error
 
 
@@ -84,7 +88,7 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = (), kind:
             return Path(uri).expanduser()
     except (ValueError, RuntimeError) as error:  # no URI; no home folder of such a user
         message = f"{kind}: {quoted(uri)} is no path: {error}"
-        raise DescriptionError(message, name=uri) from error
+        raise DescriptionError(message, name=uri, expected="the path of a file") from error
     package, _, inside = uri.removeprefix("package://").partition("/")
     folders = [Path(folder).expanduser() for folder in package_dirs]
     folders += [Path(prefix) / "share" for prefix in _paths("AMENT_PREFIX_PATH")]
@@ -95,7 +99,9 @@ def resolve(uri: str, package_dirs: Sequence[str | os.PathLike[str]] = (), kind:
         if _is_file(candidate):
             return candidate
     looked = ", ".join(str(folder) for folder in folders) or "no folder: package_dirs and AMENT_PREFIX_PATH are empty"
-    raise DescriptionError(f"{kind}: {quoted(uri)} not found; looked in {looked}", name=uri)
+    raise DescriptionError(
+        f"{kind}: {quoted(uri)} not found; looked in {looked}", name=uri, expected="an installed package"
+    )
 
 
 def _is_file(path: Path) -> bool:
@@ -112,7 +118,9 @@ def _paths(variable: str) -> list[str]:
 def _refuse_large(size: int, max_size: int, kind: str) -> None:
     if size > max_size:
         raise DescriptionError(
-            f"{kind}: a text of {size} bytes, at most {max_size} expected (the argument max_size)", value=size
+            f"{kind}: a text of {size} bytes, at most {max_size} expected (the argument max_size)",
+            value=size,
+            expected=f"at most {max_size} bytes",
         )
 
 
@@ -188,7 +196,7 @@ def read_urdf(
     except DescriptionError as error:
         if links:
             raise
-        raise DescriptionError(f"{origin}: {error}", name=origin) from None
+        raise DescriptionError(f"{origin}: {error}", name=origin, expected=error.expected) from None
     for joint in joints:
         check_joint(joint)
     remarks += check_inertias(links, joints, inertia_check, root if on_world else "")
@@ -230,12 +238,13 @@ def _joint(element: Element, robot: RobotElement, remarks: list[str], strangers:
     name, kind = element.get("name", ""), element.get("type")
     label = f"joint '{name}'"
     if kind is None:
-        raise DescriptionError(f"{label}: attribute 'type' is missing", name=name)
+        raise DescriptionError(f"{label}: attribute 'type' is missing", name=name, expected="a type")
     if kind not in URDF_KINDS:
         raise DescriptionError(
             f"{label}: unknown joint type '{local_name(kind)}', one of {', '.join(URDF_KINDS)} expected",
             name=name,
             value=kind,
+            expected=", ".join(URDF_KINDS),
         )
     fields = Fields(element, "joint", name, robot, strangers)
     if kind == "fixed":  # an axis, limits and losses of what never moves mean nothing
@@ -276,7 +285,7 @@ def _position_limits(
         return -math.inf, math.inf
     if limited and version >= (1, 2) and not (fields.has("limit", "lower") and fields.has("limit", "upper")):
         raise DescriptionError(
-            f"joint '{name}': <limit> gives one of lower and upper; URDF 1.2 requires both", name=name
+            f"joint '{name}': <limit> gives one of lower and upper; URDF 1.2 requires both", name=name, expected="both"
         )
     lower = fields.number("limit", "lower", 0.0, infinite=True)
     upper = fields.number("limit", "upper", 0.0, infinite=True)
@@ -299,6 +308,7 @@ def _axis(fields: Fields, kind: str, name: str, remarks: list[str]) -> AnyArray:
             f"joint '{name}': axis {axis.tolist()} has no direction, a vector of length 1 expected",
             name=name,
             value=axis,
+            expected="a unit vector",
         )
     if abs(length - 1.0) > 1e-3:
         remarks.append(f"joint '{name}': axis {axis.tolist()} of length {length:.6g} normalised")
