@@ -8,28 +8,18 @@ from support.compare import relative
 from support.grids import every_run
 from support.sample_trees import around, chain, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import (
-    coriolis_matrix,
-    forward_dynamics,
-    forward_kinematics,
-    gravity_force,
-    hybrid_dynamics,
-    inverse_dynamics,
-    jacobian,
-    kinetic_energy,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 CALLS = {
-    "inverse_dynamics": inverse_dynamics,
-    "forward_dynamics": forward_dynamics,
-    "hybrid_dynamics": lambda m, q, v, a, f=None, **k: hybrid_dynamics(m, q, v, a, a, MASK[: m.nv], f, **k)[1],
-    "mass_matrix": lambda m, q, v, a, f=None, **k: mass_matrix(m, q, **k),
-    "coriolis_matrix": lambda m, q, v, a, f=None, **k: coriolis_matrix(m, q, v, **k),
-    "forward_kinematics": lambda m, q, v, a, f=None, **k: forward_kinematics(m, q, **k),
-    "jacobian": lambda m, q, v, a, f=None, **k: jacobian(m, q, m.n_bodies - 1, **k),
-    "kinetic_energy": lambda m, q, v, a, f=None, **k: kinetic_energy(m, q, v, **k),
-    "gravity_force": lambda m, q, v, a, f=None, **k: gravity_force(m, q, **k),
+    "inverse_dynamics": ld.inverse_dynamics,
+    "forward_dynamics": ld.forward_dynamics,
+    "hybrid_dynamics": lambda m, q, v, a, f=None, **k: ld.hybrid_dynamics(m, q, v, a, a, MASK[: m.nv], f, **k)[1],
+    "mass_matrix": lambda m, q, v, a, f=None, **k: ld.mass_matrix(m, q, **k),
+    "coriolis_matrix": lambda m, q, v, a, f=None, **k: ld.coriolis_matrix(m, q, v, **k),
+    "forward_kinematics": lambda m, q, v, a, f=None, **k: ld.forward_kinematics(m, q, **k),
+    "jacobian": lambda m, q, v, a, f=None, **k: ld.jacobian(m, q, m.n_bodies - 1, **k),
+    "kinetic_energy": lambda m, q, v, a, f=None, **k: ld.kinetic_energy(m, q, v, **k),
+    "gravity_force": lambda m, q, v, a, f=None, **k: ld.gravity_force(m, q, **k),
 }
 MASK = np.random.default_rng(5).random(100) < 0.5
 
@@ -83,14 +73,14 @@ def test_broadcasting(rng):
     tree = around(rng, "revolute")
     model = to_model(tree)
     q, qd, qdd, f_ext = states(tree, rng, (3, 4))
-    full = inverse_dynamics(model, q, qd[0], qdd[0, 0], f_ext[:, :1])
+    full = ld.inverse_dynamics(model, q, qd[0], qdd[0, 0], f_ext[:, :1])
     for i in range(3):
         for k in range(4):
-            alone = inverse_dynamics(model, q[i, k], qd[0, k], qdd[0, 0], f_ext[i, 0])
+            alone = ld.inverse_dynamics(model, q[i, k], qd[0, k], qdd[0, 0], f_ext[i, 0])
             assert relative(full[i, k], alone) < 1e-13
-    assert inverse_dynamics(model, q[0, 0], qd[0, 0], qdd[:, :1]).shape == (3, 1, model.nv)
-    assert inverse_dynamics(model, q[0, 0], qd[0, 0], qdd[0, 0], f_ext).shape == (3, 4, model.nv)
-    assert forward_dynamics(model, q[:, :1], qd[:1], qdd[0, 0]).shape == (3, 4, model.nv)
+    assert ld.inverse_dynamics(model, q[0, 0], qd[0, 0], qdd[:, :1]).shape == (3, 1, model.nv)
+    assert ld.inverse_dynamics(model, q[0, 0], qd[0, 0], qdd[0, 0], f_ext).shape == (3, 4, model.nv)
+    assert ld.forward_dynamics(model, q[:, :1], qd[:1], qdd[0, 0]).shape == (3, 4, model.nv)
 
 
 def test_results_do_not_depend_on_threads(call, rng):
@@ -197,5 +187,5 @@ def test_far_away_prismatic_joint(rng):
     model = to_model(tree)
     q, qd, qdd, _ = states(tree, rng, (9,))
     q[4, 0] = 1e7
-    tau = inverse_dynamics(model, q, qd, qdd)
-    assert relative(tau[4], inverse_dynamics(model, [0.0, q[4, 1]], qd[4], qdd[4])) < 1e-8
+    tau = ld.inverse_dynamics(model, q, qd, qdd)
+    assert relative(tau[4], ld.inverse_dynamics(model, [0.0, q[4, 1]], qd[4], qdd[4])) < 1e-8

@@ -7,22 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.lie_dynamics import (
-    BodySpring,
-    Model,
-    ModelBuilder,
-    TorsionSpring,
-    forward_dynamics,
-    forward_dynamics_derivatives,
-    frame_pose,
-    hybrid_dynamics,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    inverse_dynamics_second_derivatives,
-    joint_types,
-    kinetic_energy,
-    potential_energy,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints import (
     consistent_acceleration,
     consistent_velocity,
@@ -56,7 +41,7 @@ MJCF = f"""<mujoco><option timestep="1e-4" integrator="RK4"/><worldbody><site na
 def _both():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return Model.from_mjcf(MJCF), mujoco.MjModel.from_xml_string(MJCF)
+        return ld.Model.from_mjcf(MJCF), mujoco.MjModel.from_xml_string(MJCF)
 
 
 def state(model, there, rng):
@@ -74,7 +59,7 @@ def state(model, there, rng):
         data.qpos[at : at + len(part)] = part
         rate = qd[joint.v_slice]
         if joint.kind == "free":
-            R = frame_pose(model, q, joint.body)[:3, :3]
+            R = ld.frame_pose(model, q, joint.body)[:3, :3]
             rate = np.concatenate([R @ rate[3:], rate[:3]])
         at = there.jnt_dofadr[there.joint(joint.name).id]
         data.qvel[at : at + len(rate)] = rate
@@ -89,32 +74,34 @@ def test_tendons_are_those_of_mujoco(both, rng):
     for _ in range(6):
         q, qd, data = state(model, there, rng)
         mujoco.mj_forward(there, data)
-        force = inverse_dynamics(full, q, qd, np.zeros(model.nv)) - inverse_dynamics(bare, q, qd, np.zeros(model.nv))
+        force = ld.inverse_dynamics(full, q, qd, np.zeros(model.nv)) - ld.inverse_dynamics(
+            bare, q, qd, np.zeros(model.nv)
+        )
         for joint in model.joints:
             at = there.jnt_dofadr[there.joint(joint.name).id]
             expected = -data.qfrc_passive[at : at + joint.type.nv]
             if joint.kind == "free":
-                R = frame_pose(model, q, joint.body)[:3, :3]
+                R = ld.frame_pose(model, q, joint.body)[:3, :3]
                 expected = np.concatenate([expected[3:], R.T @ expected[:3]])
             assert force[joint.v_slice] == pytest.approx(expected, rel=1e-10, abs=1e-10)
         low, high = there.tendon_lengthspring.T
         beyond = data.ten_length - np.clip(data.ten_length, low, high)
         slack += int((beyond == 0.0).sum())
-        assert potential_energy(full, q) - potential_energy(bare, q) == pytest.approx(
+        assert ld.potential_energy(full, q) - ld.potential_energy(bare, q) == pytest.approx(
             0.5 * there.tendon_stiffness @ beyond**2, rel=1e-11
         )
         tau = rng.normal(size=model.nv)
-        qdd = forward_dynamics(full, q, qd, tau)
-        assert inverse_dynamics(full, q, qd, qdd) == pytest.approx(tau, abs=1e-9)
+        qdd = ld.forward_dynamics(full, q, qd, tau)
+        assert ld.inverse_dynamics(full, q, qd, qdd) == pytest.approx(tau, abs=1e-9)
         given = np.arange(model.nv) % 2 == 0
-        mixed = hybrid_dynamics(full, q, qd, qdd, tau, given)
+        mixed = ld.hybrid_dynamics(full, q, qd, qdd, tau, given)
         assert mixed[0] == pytest.approx(qdd, abs=1e-8) and mixed[1] == pytest.approx(tau, abs=1e-8)
     assert np.array_equal(
-        inverse_dynamics(pickle.loads(pickle.dumps(full)), q, qd, qdd), inverse_dynamics(full, q, qd, qdd)
+        ld.inverse_dynamics(pickle.loads(pickle.dumps(full)), q, qd, qdd), ld.inverse_dynamics(full, q, qd, qdd)
     )
     many = np.stack([q, model.neutral()])
-    assert inverse_dynamics(full, many, np.stack([qd, qd]), np.stack([qdd, qdd]))[0] == pytest.approx(
-        inverse_dynamics(full, q, qd, qdd), abs=1e-12
+    assert ld.inverse_dynamics(full, many, np.stack([qd, qd]), np.stack([qdd, qdd]))[0] == pytest.approx(
+        ld.inverse_dynamics(full, q, qd, qdd), abs=1e-12
     )
 
 
@@ -122,15 +109,15 @@ def test_derivatives_are_those_of_differences(both, rng):
     model = both[0].with_joint_terms(damping=True, springs=True)
     q, qd, _ = state(*both, rng)
     qdd, h = rng.normal(size=model.nv), 1e-6
-    inverse = inverse_dynamics_derivatives(model, q, qd, qdd)
-    tau = inverse_dynamics(model, q, qd, qdd)
-    forward = forward_dynamics_derivatives(model, q, qd, tau)
+    inverse = ld.inverse_dynamics_derivatives(model, q, qd, qdd)
+    tau = ld.inverse_dynamics(model, q, qd, qdd)
+    forward = ld.forward_dynamics_derivatives(model, q, qd, tau)
     for k, unit in enumerate(h * np.eye(model.nv)):
         for found, at in (
-            (inverse.dq, lambda s, u=unit: inverse_dynamics(model, model.integrate(q, s * u), qd, qdd)),
-            (inverse.dqd, lambda s, u=unit: inverse_dynamics(model, q, qd + s * u, qdd)),
-            (forward.dq, lambda s, u=unit: forward_dynamics(model, model.integrate(q, s * u), qd, tau)),
-            (forward.dqd, lambda s, u=unit: forward_dynamics(model, q, qd + s * u, tau)),
+            (inverse.dq, lambda s, u=unit: ld.inverse_dynamics(model, model.integrate(q, s * u), qd, qdd)),
+            (inverse.dqd, lambda s, u=unit: ld.inverse_dynamics(model, q, qd + s * u, qdd)),
+            (forward.dq, lambda s, u=unit: ld.forward_dynamics(model, model.integrate(q, s * u), qd, tau)),
+            (forward.dqd, lambda s, u=unit: ld.forward_dynamics(model, q, qd + s * u, tau)),
         ):
             expected = (at(1) - at(-1)) / (2 * h)
             assert found[:, k] == pytest.approx(expected, rel=1e-6, abs=1e-6 * np.abs(found).max())
@@ -143,7 +130,7 @@ def test_derivatives_are_those_of_differences(both, rng):
             ]
             assert step.A[model.nv :, k] == pytest.approx((ends[1] - ends[0]) / (2 * h), abs=1e-5)
     with pytest.raises(InputError, match="second derivatives know no springs between bodies"):
-        inverse_dynamics_second_derivatives(model, q, qd, qdd)
+        ld.inverse_dynamics_second_derivatives(model, q, qd, qdd)
 
 
 def bare(model):
@@ -158,8 +145,8 @@ def test_energy_goes_into_dampers_alone(both):
     for damped in (False, True):
         full = model.with_joint_terms(springs=True, damping=damped)
         motion = simulate(full, q, np.ones(model.nv), duration=0.03, step=1e-3, method="rkmk4")
-        energy = kinetic_energy(full, motion.q, motion.qd) + potential_energy(full, motion.q)
-        power = [v @ (inverse_dynamics(full, x, v, 0 * v) - inverse_dynamics(bare(full), x, v, 0 * v))
+        energy = ld.kinetic_energy(full, motion.q, motion.qd) + ld.potential_energy(full, motion.q)
+        power = [v @ (ld.inverse_dynamics(full, x, v, 0 * v) - ld.inverse_dynamics(bare(full), x, v, 0 * v))
                  for x, v in zip(motion.q, motion.qd, strict=True)]  # fmt: skip
         lost = np.trapezoid(power, motion.time)
         assert energy[0] - energy[-1] == pytest.approx(lost, abs=3e-5)
@@ -170,11 +157,11 @@ def test_in_loops(rng):
     """A spring from crank to crank of a five-bar: motors hold it by virtual work, dynamics and derivatives agree."""
     robot = five_bar()
     first, second = robot.model.body_names[0], robot.model.body_names[-1]
-    spring = BodySpring(first, second, 300.0, 0.1, 5.0, first_point=[0.1, 0.0, 0.02], second_point=[0.05, 0.01, 0.0])
+    spring = ld.BodySpring(first, second, 300.0, 0.1, 5.0, first_point=[0.1, 0.0, 0.02], second_point=[0.05, 0.01, 0.0])
     model, constraints, q = robot.model.with_body_springs([spring]), robot.constraints, robot.q
 
     def length(x):
-        ends = [frame_pose(model, x, frame) for frame, _ in spring.ends]
+        ends = [ld.frame_pose(model, x, frame) for frame, _ in spring.ends]
         a, b = (T[:3, :3] @ point + T[:3, 3] for T, (_, point) in zip(ends, spring.ends, strict=True))
         return np.linalg.norm(b - a)
 
@@ -216,7 +203,7 @@ def test_torsion_springs_are_those_of_mujoco_s_balls(rng):
     """Across its ball; elsewhere forces are slopes of the energy, and slopes those of differences."""
     there = mujoco.MjModel.from_xml_string(BALL)
     there.qpos_spring[1:] = [0.9, 0.1, 0.2, np.sqrt(0.14)]
-    rigid = Model.from_mjcf(there)
+    rigid = ld.Model.from_mjcf(there)
     (spring,) = rigid.body_springs
     placed, rest = (so3.from_quaternion(np.roll(x, -1)) for x in (there.body_quat[2], there.qpos_spring[1:]))
     assert (spring.first, spring.second, spring.stiffness, spring.name) == ("a", "b", 12.0, "ball")
@@ -228,23 +215,25 @@ def test_torsion_springs_are_those_of_mujoco_s_balls(rng):
         data = mujoco.MjData(there)
         data.qpos[:], data.qvel[:] = np.concatenate([q[:1], np.roll(q[1:], 1)]), qd
         mujoco.mj_forward(there, data)
-        force = inverse_dynamics(model, q, qd, zero) - inverse_dynamics(rigid, q, qd, zero)
+        force = ld.inverse_dynamics(model, q, qd, zero) - ld.inverse_dynamics(rigid, q, qd, zero)
         assert force == pytest.approx(-data.qfrc_passive, abs=1e-12)
     turn = so3.exp([0.3, -0.2, 0.4])
-    line = BodySpring("world", "b", 60.0, 0.3, second_point=[0.1, 0.2, 0.0])
-    springs = [TorsionSpring("world", "b", 5.0, turn), line]
+    line = ld.BodySpring("world", "b", 60.0, 0.3, second_point=[0.1, 0.2, 0.0])
+    springs = [ld.TorsionSpring("world", "b", 5.0, turn), line]
     model, h = rigid.with_body_springs(springs), 1e-5
-    tau = inverse_dynamics(model, q, 0.0 * qd, zero) - inverse_dynamics(rigid, q, 0.0 * qd, zero)
-    more = TorsionSpring("b", "world", 1.0, None, 3.0), TorsionSpring("a", "b", 1.0)
+    tau = ld.inverse_dynamics(model, q, 0.0 * qd, zero) - ld.inverse_dynamics(rigid, q, 0.0 * qd, zero)
+    more = ld.TorsionSpring("b", "world", 1.0, None, 3.0), ld.TorsionSpring("a", "b", 1.0)
     model = model.with_body_springs([*springs, *more])
-    found = inverse_dynamics_derivatives(model, q, qd, qd)
+    found = ld.inverse_dynamics_derivatives(model, q, qd, qd)
     for k, unit in enumerate(h * np.eye(4)):
         ends = [rigid.integrate(q, s * unit) for s in (-1, 1)]
-        stored = [potential_energy(rigid.with_body_springs(springs), x) - potential_energy(rigid, x) for x in ends]
+        stored = [
+            ld.potential_energy(rigid.with_body_springs(springs), x) - ld.potential_energy(rigid, x) for x in ends
+        ]
         assert tau[k] == pytest.approx((stored[1] - stored[0]) / (2 * h), abs=1e-8)
-        after = [inverse_dynamics(model, x, qd, qd) for x in ends]
+        after = [ld.inverse_dynamics(model, x, qd, qd) for x in ends]
         assert found.dq[:, k] == pytest.approx((after[1] - after[0]) / (2 * h), abs=1e-6)
-        after = [inverse_dynamics(model, q, qd + s * unit, qd) for s in (-1, 1)]
+        after = [ld.inverse_dynamics(model, q, qd + s * unit, qd) for s in (-1, 1)]
         assert found.dqd[:, k] == pytest.approx((after[1] - after[0]) / (2 * h), abs=1e-6)
 
 
@@ -252,7 +241,7 @@ def test_what_is_left_out_or_refused(both):
     model = both[0]
     text = MJCF.replace('springlength=".3"', 'springlength=".3" frictionloss="1"')
     with pytest.warns(DescriptionWarning, match="tendons 'hanger'"):
-        assert len(Model.from_mjcf(text).body_springs) == 2
+        assert len(ld.Model.from_mjcf(text).body_springs) == 2
     for arguments, words in (
         ({"stiffness": -1.0}, "spring 'a-b': stiffness: a finite number"),
         ({"rest": (0.2, 0.1)}, "rest: .* two that ascend"),
@@ -260,11 +249,11 @@ def test_what_is_left_out_or_refused(both):
         ({"first_point": [0.0, 1.0]}, "first_point: three finite numbers"),
     ):
         with pytest.raises(DescriptionError, match=words):
-            BodySpring("a", "b", **arguments)
+            ld.BodySpring("a", "b", **arguments)
     for springs, words in (
         (3, "a sequence of BodySpring"),
-        ([BodySpring("a", "nowhere")], "'nowhere'"),
-        ([BodySpring("a", "side")], "spring 'a-side': ends on two bodies"),
+        ([ld.BodySpring("a", "nowhere")], "'nowhere'"),
+        ([ld.BodySpring("a", "side")], "spring 'a-side': ends on two bodies"),
     ):
         with pytest.raises(InputError, match=words):
             model.with_body_springs(springs)
@@ -275,23 +264,23 @@ def test_what_is_left_out_or_refused(both):
         ({"rest": 2.0 * np.eye(3)}, r"rest: a rotation \(3, 3\) expected"),
     ):
         with pytest.raises(DescriptionError, match=words):
-            TorsionSpring("a", "b", **arguments)
-    builder = ModelBuilder()
+            ld.TorsionSpring("a", "b", **arguments)
+    builder = ld.ModelBuilder()
     one = SpatialInertia(1.0, np.zeros(3), np.eye(3))
-    builder.add("a", joint=joint_types.revolute([0, 0, 1]), inertia=one)
-    builder.add("b", "a", joint_types.revolute([0, 0, 1]), inertia=one, mimic=("a", 1.0, 0.0))
+    builder.add("a", joint=ld.joint_types.revolute([0, 0, 1]), inertia=one)
+    builder.add("b", "a", ld.joint_types.revolute([0, 0, 1]), inertia=one, mimic=("a", 1.0, 0.0))
     T = np.eye(4)
     T[:3, 3] = 0.3, 0.1, 0.2
-    builder.add("c", "b", joint_types.revolute([1, 0, 0]), T, one)
-    springs = [BodySpring("a", "c", 90.0, 0.1, 3.0), TorsionSpring("world", "c", 7.0, None, 2.0)]
+    builder.add("c", "b", ld.joint_types.revolute([1, 0, 0]), T, one)
+    springs = [ld.BodySpring("a", "c", 90.0, 0.1, 3.0), ld.TorsionSpring("world", "c", 7.0, None, 2.0)]
     free = builder.build().with_body_springs(springs)
     q, qd, qdd = np.array([[0.3, 0.2], [0.4, -0.1], [0.5, 0.7]])
     wide = [x[[0, 0, 1]] for x in (q, qd, qdd)]  # b turns as a does
     for tied in (free.with_coupled_mimics(), builder.build().with_coupled_mimics().with_body_springs(springs)):
-        tau = inverse_dynamics(free, *wide)
-        assert inverse_dynamics(tied, q, qd, qdd) == pytest.approx([tau[0] + tau[1], tau[2]], abs=1e-12)
-        assert potential_energy(tied, q) == pytest.approx(potential_energy(free, wide[0]), abs=1e-12)
-        found = inverse_dynamics_derivatives(tied, q, qd, qdd).dq
+        tau = ld.inverse_dynamics(free, *wide)
+        assert ld.inverse_dynamics(tied, q, qd, qdd) == pytest.approx([tau[0] + tau[1], tau[2]], abs=1e-12)
+        assert ld.potential_energy(tied, q) == pytest.approx(ld.potential_energy(free, wide[0]), abs=1e-12)
+        found = ld.inverse_dynamics_derivatives(tied, q, qd, qdd).dq
         for k, unit in enumerate(1e-6 * np.eye(2)):
-            ends = [inverse_dynamics(tied, q + s * unit, qd, qdd) for s in (-1, 1)]
+            ends = [ld.inverse_dynamics(tied, q + s * unit, qd, qdd) for s in (-1, 1)]
             assert found[:, k] == pytest.approx((ends[1] - ends[0]) / 2e-6, abs=1e-6)

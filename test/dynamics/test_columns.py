@@ -8,19 +8,7 @@ import pytest
 from support.grids import every_run
 from support.sample_trees import chain, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    Model,
-    ModelBuilder,
-    SpatialInertia,
-    bias_force,
-    forward_dynamics,
-    forward_kinematics,
-    gravity_force,
-    hybrid_dynamics,
-    inverse_dynamics,
-    joint_types,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels.mass_matrix_columns import mass_matrix as mass_matrix_kernel
 from lie_dynamics_ros.lie_dynamics.engine.compile import COMPILED
 from lie_dynamics_ros.lie_dynamics.model import layout
@@ -41,13 +29,13 @@ def test_every_size_of_the_last_block(rng, n, floating):
     model = to_model(chain(rng, kinds))
     q, qd, x = model.random(rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
     given = rng.random(model.nv) < 0.5
-    close(mass_matrix(model, q), mass_matrix(model, q[None])[0])
-    close(gravity_force(model, q), gravity_force(model, q[None])[0])
-    close(inverse_dynamics(model, q, qd, x), inverse_dynamics(model, q[None], qd, x)[0])
-    close(forward_kinematics(model, q), forward_kinematics(model, q[None])[0])
-    close(forward_dynamics(model, q, qd, x), forward_dynamics(model, q[None], qd, x)[0])
+    close(ld.mass_matrix(model, q), ld.mass_matrix(model, q[None])[0])
+    close(ld.gravity_force(model, q), ld.gravity_force(model, q[None])[0])
+    close(ld.inverse_dynamics(model, q, qd, x), ld.inverse_dynamics(model, q[None], qd, x)[0])
+    close(ld.forward_kinematics(model, q), ld.forward_kinematics(model, q[None])[0])
+    close(ld.forward_dynamics(model, q, qd, x), ld.forward_dynamics(model, q[None], qd, x)[0])
     for one, many in zip(
-        hybrid_dynamics(model, q, qd, x, x, given), hybrid_dynamics(model, q[None], qd, x, x, given), strict=True
+        ld.hybrid_dynamics(model, q, qd, x, x, given), ld.hybrid_dynamics(model, q[None], qd, x, x, given), strict=True
     ):
         close(one, many[0])
 
@@ -65,30 +53,30 @@ def test_nothing_is_written_beyond_the_matrix(rng):
 
 def test_an_order_that_is_not_depth_first(rng):
     """Rows of a subtree need not follow each other: the batch kernel answers then."""
-    rod = SpatialInertia(1.0, [0.1, 0.2, 0.3], np.diag([0.02, 0.03, 0.04]))
+    rod = ld.SpatialInertia(1.0, [0.1, 0.2, 0.3], np.diag([0.02, 0.03, 0.04]))
     place = np.eye(4)
     place[:3, 3] = 0.1, 0.2, 0.3
-    builder = ModelBuilder()
+    builder = ld.ModelBuilder()
     for name, parent in (("a", None), ("b", "a"), ("c", "a"), ("d", "b"), ("e", "c")):
-        builder.add(name, parent, joint_types.revolute([0.0, 0.6, 0.8]), place, rod)
+        builder.add(name, parent, ld.joint_types.revolute([0.0, 0.6, 0.8]), place, rod)
     model = builder.build("breadth first")
     if model.rows[0, layout.DEPTH_FIRST] == 1.0:
         assert model.body_names == ("a", "b", "d", "c", "e")
         return
     q, qdd = rng.normal(size=(2, 5))
-    still = inverse_dynamics(model, q, np.zeros(5), qdd) - gravity_force(model, q)
-    close(mass_matrix(model, q) @ qdd, still)
+    still = ld.inverse_dynamics(model, q, np.zeros(5), qdd) - ld.gravity_force(model, q)
+    close(ld.mass_matrix(model, q) @ qdd, still)
 
 
 def test_more_rows_than_the_stack_has_room_for(rng):
     """Kernels without that limit answer: for inverse and forward dynamics those of single states, else of batches."""
     model = to_model(chain(rng, ["revolute"] * 1200))
     q, qd, x = 0.01 * model.random(rng), 0.01 * rng.normal(size=model.nv), rng.normal(size=model.nv)
-    close(inverse_dynamics(model, q, qd, x), inverse_dynamics(model, q[None], qd, x)[0])
-    close(forward_dynamics(model, q, qd, x), forward_dynamics(model, q[None], qd, x)[0])
+    close(ld.inverse_dynamics(model, q, qd, x), ld.inverse_dynamics(model, q[None], qd, x)[0])
+    close(ld.forward_dynamics(model, q, qd, x), ld.forward_dynamics(model, q[None], qd, x)[0])
 
 
-def columns(model: Model):
+def columns(model: ld.Model):
     table = model.table
     at, width = int(table[0, layout.COLUMNS_AT]), int(table[0, layout.BLOCKS]) * layout.LANES
     return table.reshape(-1)[at : at + layout.N_COLUMNS * width]
@@ -97,7 +85,7 @@ def columns(model: Model):
 @pytest.mark.skipif(not COMPILED, reason="plain Python reads the rows")
 def test_columns_follow_every_change(rng):
     model = to_model(chain(rng, ["free", "revolute", "universal", "spherical"]))
-    rod = SpatialInertia(1.0, [0.1, 0.2, 0.3], np.diag([0.02, 0.03, 0.04]))
+    rod = ld.SpatialInertia(1.0, [0.1, 0.2, 0.3], np.diag([0.02, 0.03, 0.04]))
     name = model.body_names[1]
     for changed in (
         model, model.with_gravity((1.0, 2.0, 3.0)), model.with_inertia(name, rod),
@@ -110,4 +98,4 @@ def test_columns_follow_every_change(rng):
         np.testing.assert_array_equal(changed.table, wanted)
         assert columns(changed).size > 0
         q, qd = changed.random(rng), rng.normal(size=changed.nv)
-        close(bias_force(changed, q, qd), bias_force(changed, q[None], qd)[0])
+        close(ld.bias_force(changed, q, qd), ld.bias_force(changed, q[None], qd)[0])

@@ -8,19 +8,7 @@ from support.dense import Body, Tree
 from support.motions import Screws, inverse
 from support.sample_trees import around, body, branched, chain, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import (
-    Model,
-    bias_force,
-    external_wrench,
-    forward_dynamics,
-    forward_kinematics,
-    hybrid_dynamics,
-    inverse_dynamics,
-    jacobian,
-    joint_types,
-    mass_matrix,
-    momentum,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 
 def random_pose(rng):
@@ -46,10 +34,10 @@ def test_moving_the_base(rng):
     )
     here, there = to_model(tree), to_model(moved)
     q, qd, qdd = sample(tree, rng)
-    assert relative(inverse_dynamics(there, q, qd, qdd), inverse_dynamics(here, q, qd, qdd)) < 1e-12
-    assert relative(mass_matrix(there, q), mass_matrix(here, q)) < 1e-12
-    assert relative(forward_kinematics(there, q), B @ forward_kinematics(here, q)) < 1e-13
-    assert relative(momentum(there, q, qd)[3:], B[:3, :3] @ momentum(here, q, qd)[3:]) < 1e-12
+    assert relative(ld.inverse_dynamics(there, q, qd, qdd), ld.inverse_dynamics(here, q, qd, qdd)) < 1e-12
+    assert relative(ld.mass_matrix(there, q), ld.mass_matrix(here, q)) < 1e-12
+    assert relative(ld.forward_kinematics(there, q), B @ ld.forward_kinematics(here, q)) < 1e-13
+    assert relative(ld.momentum(there, q, qd)[3:], B[:3, :3] @ ld.momentum(here, q, qd)[3:]) < 1e-12
 
 
 def test_a_floating_robot_far_away_loses_no_digits(rng):
@@ -59,7 +47,7 @@ def test_a_floating_robot_far_away_loses_no_digits(rng):
     q, qd, qdd = sample(tree, rng)
     far = q.copy()
     far[4:7] += [1e6, -2e6, 3e6]
-    for function in (lambda x: inverse_dynamics(model, x, qd, qdd), lambda x: mass_matrix(model, x)):
+    for function in (lambda x: ld.inverse_dynamics(model, x, qd, qdd), lambda x: ld.mass_matrix(model, x)):
         assert relative(function(far), function(q)) < 1e-12
 
 
@@ -76,7 +64,7 @@ def test_names_and_order_of_siblings_do_not_matter(rng):
         tree = Tree(
             [Body(name[bodies[k].name], name.get(bodies[k].parent), *list(vars(bodies[k]).values())[2:]) for k in order]
         )
-        tau = inverse_dynamics(to_model(tree), *state[:, order])
+        tau = ld.inverse_dynamics(to_model(tree), *state[:, order])
         found.append(tau[np.argsort(order)])
     assert relative(found[0], found[1]) < 1e-13
 
@@ -90,21 +78,23 @@ def test_another_frame_on_the_same_body(rng):
     bodies, before = [], np.eye(4)
     for b in tree.bodies:
         turned = Screws(*[[*(r.T @ x[:3]), *(r.T @ x[3:])] for x in b.motion.twists])
-        parts = [joint_types.revolute(x[:3]) if x[:3].any() else joint_types.prismatic(x[3:]) for x in turned.twists]
+        parts = [
+            ld.joint_types.revolute(x[:3]) if x[:3].any() else ld.joint_types.prismatic(x[3:]) for x in turned.twists
+        ]
         placement, inertia = inverse(before) @ b.placement @ R, r.T @ b.inertia @ r
         bodies.append(
-            Body(b.name, b.parent, placement, turned, b.mass, r.T @ b.com, inertia, joint_types.composite(*parts))
+            Body(b.name, b.parent, placement, turned, b.mass, r.T @ b.com, inertia, ld.joint_types.composite(*parts))
         )
         before = R
     q, qd, qdd = sample(tree, rng)
     f = rng.normal(size=(4, 6))
     turned_f = f @ np.kron(np.eye(2), r)
     one, other = to_model(tree), to_model(Tree(bodies))
-    assert relative(inverse_dynamics(one, q, qd, qdd, f), inverse_dynamics(other, q, qd, qdd, turned_f)) < 1e-12
-    assert relative(jacobian(one, q, 3, "aligned"), jacobian(other, q, 3, "aligned")) < 1e-12
+    assert relative(ld.inverse_dynamics(one, q, qd, qdd, f), ld.inverse_dynamics(other, q, qd, qdd, turned_f)) < 1e-12
+    assert relative(ld.jacobian(one, q, 3, "aligned"), ld.jacobian(other, q, 3, "aligned")) < 1e-12
     given = rng.random(tree.nv) < 0.5
     for a, b in zip(
-        hybrid_dynamics(one, q, qd, qdd, qdd, given), hybrid_dynamics(other, q, qd, qdd, qdd, given), strict=True
+        ld.hybrid_dynamics(one, q, qd, qdd, qdd, given), ld.hybrid_dynamics(other, q, qd, qdd, qdd, given), strict=True
     ):
         assert relative(a, b) < 1e-11
 
@@ -115,12 +105,12 @@ def test_reversing_an_axis(rng):
     flipped = []
     for b, s in zip(tree.bodies, sign, strict=True):
         x = s * b.motion.twists[0]
-        kind = joint_types.revolute(x[:3]) if x[:3].any() else joint_types.prismatic(x[3:])
+        kind = ld.joint_types.revolute(x[:3]) if x[:3].any() else ld.joint_types.prismatic(x[3:])
         flipped.append(Body(b.name, b.parent, b.placement, Screws(x), b.mass, b.com, b.inertia, kind))
     one, other = to_model(tree), to_model(Tree(flipped))
     q, qd, qdd = rng.normal(size=(3, 3))
-    expected = sign * inverse_dynamics(one, q, qd, qdd)
-    assert relative(inverse_dynamics(other, sign * q, sign * qd, sign * qdd), expected) < 1e-13
+    expected = sign * ld.inverse_dynamics(one, q, qd, qdd)
+    assert relative(ld.inverse_dynamics(other, sign * q, sign * qd, sign * qdd), expected) < 1e-13
 
 
 def test_a_chain_taken_from_its_other_end(rng):
@@ -130,31 +120,31 @@ def test_a_chain_taken_from_its_other_end(rng):
     there = [b.placement for b in tree.bodies]
     last = tree.bodies[-1]
     backwards = [Body(last.name, None, np.eye(4), tree.bodies[0].motion, last.mass, last.com, last.inertia)]
-    backwards[0].joint_type = joint_types.free()
+    backwards[0].joint_type = ld.joint_types.free()
     for k in range(len(kinds), 0, -1):
         # From body k to body k-1: exp(-S q) placement^-1. The joint sits at body k's frame, so the child's frame is
         # not at the joint: the body k-1 is welded on by a fixed placement.
         b, below = tree.bodies[k], tree.bodies[k - 1]
         x = -b.motion.twists[0]
-        kind = joint_types.revolute(x[:3]) if x[:3].any() else joint_types.prismatic(x[3:])
+        kind = ld.joint_types.revolute(x[:3]) if x[:3].any() else ld.joint_types.prismatic(x[3:])
         parent = backwards[-1].name
         backwards.append(Body(f"joint {k}", parent, np.eye(4), Screws(x), joint_type=kind))
         backwards.append(
             Body(below.name, f"joint {k}", inverse(there[k]), Screws(), below.mass, below.com, below.inertia)
         )
-        backwards[-1].joint_type = joint_types.fixed()
+        backwards[-1].joint_type = ld.joint_types.fixed()
     one, other = to_model(tree), to_model(Tree(backwards))
     q, qd, tau = one.random(rng), rng.normal(size=one.nv), rng.normal(size=one.nv)
     tau[:6] = 0.0
-    qdd = forward_dynamics(one, q, qd, tau)
+    qdd = ld.forward_dynamics(one, q, qd, tau)
 
-    T = forward_kinematics(one, q)[-1]
-    V = jacobian(one, q, one.n_bodies - 1) @ qd
+    T = ld.forward_kinematics(one, q)[-1]
+    V = ld.jacobian(one, q, one.n_bodies - 1) @ qd
     joints = slice(None, None, -1)
     q2 = np.concatenate([Rotation.from_matrix(T[:3, :3]).as_quat(), T[:3, 3], q[7:][joints]])
     qd2, tau2 = np.concatenate([V, qd[6:][joints]]), np.concatenate([np.zeros(6), tau[6:][joints]])
-    assert relative(forward_dynamics(other, q2, qd2, tau2)[6:], qdd[6:][joints]) < 1e-11
-    assert relative(momentum(other, q2, qd2), momentum(one, q, qd)) < 1e-12
+    assert relative(ld.forward_dynamics(other, q2, qd2, tau2)[6:], qdd[6:][joints]) < 1e-11
+    assert relative(ld.momentum(other, q2, qd2), ld.momentum(one, q, qd)) < 1e-12
 
 
 def test_external_wrench_helper(rng):
@@ -165,10 +155,10 @@ def test_external_wrench_helper(rng):
     for at in (tree.moving[-1], "fixed 3"):
         for frame in ("body", "world", "aligned"):
             F = rng.normal(size=6)
-            f_ext = external_wrench(model, q, at, F, frame)
-            effect = bias_force(model, q, qd) - inverse_dynamics(model, q, qd, np.zeros(tree.nv), f_ext)
-            assert relative(effect, jacobian(model, q, at, frame).T @ F) < 1e-12
-            many = external_wrench(model, [q, q], at, [F, 2 * F], frame)
+            f_ext = ld.external_wrench(model, q, at, F, frame)
+            effect = ld.bias_force(model, q, qd) - ld.inverse_dynamics(model, q, qd, np.zeros(tree.nv), f_ext)
+            assert relative(effect, ld.jacobian(model, q, at, frame).T @ F) < 1e-12
+            many = ld.external_wrench(model, [q, q], at, [F, 2 * F], frame)
             assert relative(many, [f_ext, 2 * f_ext]) < 1e-14
 
 
@@ -182,9 +172,9 @@ def test_weight_on_a_hook(tip):
         <parent link="rod"/><child link="hook"/><origin xyz="0.5 0 0" rpy="1 2 3"/>
       </joint>
     </robot>"""
-    model = Model.from_urdf(urdf)
-    f_ext = external_wrench(model, [tip], "hook", [0, 0, 0, 0, 0, -2 * 9.81])
+    model = ld.Model.from_urdf(urdf)
+    f_ext = ld.external_wrench(model, [tip], "hook", [0, 0, 0, 0, 0, -2 * 9.81])
     expected = 2 * 9.81 * 0.5 * np.cos(tip)
-    assert abs(inverse_dynamics(model, [tip], [0], [0], f_ext)[0] - expected) < 1e-14
+    assert abs(ld.inverse_dynamics(model, [tip], [0], [0], f_ext)[0] - expected) < 1e-14
     payload = model.with_payload("hook", 2.0, [0, 0, 0])
-    assert abs(inverse_dynamics(payload, [tip], [0], [0])[0] - expected) < 1e-14
+    assert abs(ld.inverse_dynamics(payload, [tip], [0], [0])[0] - expected) < 1e-14

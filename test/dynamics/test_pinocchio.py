@@ -9,13 +9,7 @@ from support.grids import every_run
 from support.pin_oracle import robot
 from support.robots import PANDA, PR2, TALOS, UR5, urdf_files
 
-from lie_dynamics_ros.lie_dynamics import (
-    SingularityError,
-    forward_dynamics,
-    forward_kinematics,
-    hybrid_dynamics,
-    inverse_dynamics,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 ROBOTS = [(PANDA, False), (UR5, False), (TALOS, False), (TALOS, True), (PR2, False), (PR2, True)]
 #: Pinocchio does not read these: no links; mimic joints that follow no joint.
@@ -43,15 +37,17 @@ def test_inverse_dynamics(name, speed, rng):
     model, oracle = robot(*name)
     for _ in range(5):
         q, qd, qdd, f_ext = sample(model, rng, speed)
-        assert relative(inverse_dynamics(model, q, qd, qdd), oracle.inverse_dynamics(q, qd, qdd)) < 1e-12
-        assert relative(inverse_dynamics(model, q, qd, qdd, f_ext), oracle.inverse_dynamics(q, qd, qdd, f_ext)) < 1e-12
+        assert relative(ld.inverse_dynamics(model, q, qd, qdd), oracle.inverse_dynamics(q, qd, qdd)) < 1e-12
+        assert (
+            relative(ld.inverse_dynamics(model, q, qd, qdd, f_ext), oracle.inverse_dynamics(q, qd, qdd, f_ext)) < 1e-12
+        )
 
 
 @pytest.mark.parametrize("name", ROBOTS, ids=str)
 def test_inverse_dynamics_of_a_batch(name, rng):
     model, oracle = robot(*name)
     q, qd, qdd, f_ext = stacked(model, rng, 21)
-    tau = inverse_dynamics(model, q, qd, qdd, f_ext)
+    tau = ld.inverse_dynamics(model, q, qd, qdd, f_ext)
     assert relative(tau, [oracle.inverse_dynamics(*state) for state in zip(q, qd, qdd, f_ext, strict=True)]) < 1e-12
 
 
@@ -59,10 +55,10 @@ def test_inverse_dynamics_of_a_batch(name, rng):
 def test_forward_dynamics(name, rng):
     model, oracle = robot(*name)
     q, qd, tau, f_ext = stacked(model, rng, 21)
-    batch = forward_dynamics(model, q, qd, tau, f_ext)
+    batch = ld.forward_dynamics(model, q, qd, tau, f_ext)
     for k, state in enumerate(zip(q, qd, tau, f_ext, strict=True)):
         expected, M = oracle.forward_dynamics(*state), oracle.mass_matrix(q[k])
-        for actual in (forward_dynamics(model, *state), batch[k]):
+        for actual in (ld.forward_dynamics(model, *state), batch[k]):
             assert in_forces(M, actual, expected) < 1e-12
             assert relative(actual, expected) < 1e-11  # condition 1e4 (arms) to 1e7 (PR2)
 
@@ -75,7 +71,7 @@ def test_hybrid_dynamics(name, rng):
         tau = oracle.inverse_dynamics(q, qd, qdd, f_ext)
         given = rng.random(model.nv) < 0.5
         halves = np.where(given, qdd, 99.0), np.where(given, 99.0, tau)
-        actual = hybrid_dynamics(model, q, qd, *halves, given, f_ext)
+        actual = ld.hybrid_dynamics(model, q, qd, *halves, given, f_ext)
         assert in_forces(oracle.mass_matrix(q), actual[0], qdd, tau) < 1e-12
         assert relative(actual[1], tau) < 1e-11
 
@@ -85,8 +81,8 @@ def test_forward_kinematics(name, rng):
     model, oracle = robot(*name)
     q = np.array([model.random(rng) for _ in range(11)])
     expected = np.array([oracle.poses(x) for x in q])
-    assert relative(forward_kinematics(model, q), expected) < 1e-13
-    assert relative(forward_kinematics(model, q[3]), expected[3]) < 1e-13
+    assert relative(ld.forward_kinematics(model, q), expected) < 1e-13
+    assert relative(ld.forward_kinematics(model, q[3]), expected[3]) < 1e-13
 
 
 NAMES = [name for name in urdf_files() if name not in UNREADABLE]
@@ -102,18 +98,18 @@ def test_every_robot(name, floating, rng):
     model, oracle = robot(name, floating)
     q, qd, qdd, f_ext = sample(model, rng)
     tau = oracle.inverse_dynamics(q, qd, qdd, f_ext)
-    assert relative(inverse_dynamics(model, q, qd, qdd, f_ext), tau) < 1e-12
-    assert model.n_bodies == 0 or relative(forward_kinematics(model, q), oracle.poses(q)) < 1e-13
+    assert relative(ld.inverse_dynamics(model, q, qd, qdd, f_ext), tau) < 1e-12
+    assert model.n_bodies == 0 or relative(ld.forward_kinematics(model, q), oracle.poses(q)) < 1e-13
     if name in MASSLESS:
-        with pytest.raises(SingularityError, match=MASSLESS[name]):
-            forward_dynamics(model, q, qd, tau, f_ext)
+        with pytest.raises(ld.SingularityError, match=MASSLESS[name]):
+            ld.forward_dynamics(model, q, qd, tau, f_ext)
         return
     if model.nv:
-        assert in_forces(oracle.mass_matrix(q), forward_dynamics(model, q, qd, tau, f_ext), qdd, tau) < 1e-12
+        assert in_forces(oracle.mass_matrix(q), ld.forward_dynamics(model, q, qd, tau, f_ext), qdd, tau) < 1e-12
 
 
 def test_the_oracle_tells_robots_apart(rng):
     model, oracle = robot(PANDA)
     q, qd, qdd, _ = sample(model, rng)
-    adrift = inverse_dynamics(model.with_gravity([0, 0, 0]), q, qd, qdd)
+    adrift = ld.inverse_dynamics(model.with_gravity([0, 0, 0]), q, qd, qdd)
     assert relative(adrift, oracle.inverse_dynamics(q, qd, qdd)) > 0.1

@@ -12,16 +12,7 @@ from support.grids import every_run
 from support.plain_python import run_in_plain_python
 from support.sample_trees import around, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import (
-    coriolis_matrix,
-    forward_dynamics,
-    forward_kinematics,
-    hybrid_dynamics,
-    inverse_dynamics,
-    jacobian_rate,
-    kinetic_energy,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 TEST_FOLDER = Path(__file__).resolve().parent.parent
 PROGRAM = """
@@ -55,15 +46,15 @@ def evaluate():
     out = {}
     for name, s in (("single", 0), ("batch", slice(None))):
         state = q[s], qd[s], qdd[s]
-        out[f"inverse {name}"] = inverse_dynamics(model, *state, f_ext[s])
-        out[f"forward {name}"] = forward_dynamics(model, *state)
-        out[f"hybrid {name}"] = np.array(hybrid_dynamics(model, *state, qdd[s], given, f_ext[s]))
-        out[f"poses {name}"] = forward_kinematics(model, q[s])
-        out[f"mass {name}"] = mass_matrix(model, q[s])
-        out[f"christoffel {name}"] = coriolis_matrix(model, q[s], qd[s])
-        out[f"ploen {name}"] = coriolis_matrix(model, q[s], qd[s], "ploen")
-        out[f"jacobian rate {name}"] = jacobian_rate(model, q[s], qd[s], model.n_bodies - 1, "world")
-        out[f"energy {name}"] = kinetic_energy(model, q[s], qd[s])
+        out[f"inverse {name}"] = ld.inverse_dynamics(model, *state, f_ext[s])
+        out[f"forward {name}"] = ld.forward_dynamics(model, *state)
+        out[f"hybrid {name}"] = np.array(ld.hybrid_dynamics(model, *state, qdd[s], given, f_ext[s]))
+        out[f"poses {name}"] = ld.forward_kinematics(model, q[s])
+        out[f"mass {name}"] = ld.mass_matrix(model, q[s])
+        out[f"christoffel {name}"] = ld.coriolis_matrix(model, q[s], qd[s])
+        out[f"ploen {name}"] = ld.coriolis_matrix(model, q[s], qd[s], "ploen")
+        out[f"jacobian rate {name}"] = ld.jacobian_rate(model, q[s], qd[s], model.n_bodies - 1, "world")
+        out[f"energy {name}"] = ld.kinetic_energy(model, q[s], qd[s])
     return out
 
 
@@ -112,14 +103,14 @@ def complex_steps():
     z = q + 1j * STEP * v
     given = np.arange(model.nv) % 2 == 0
     return {
-        "inverse": inverse_dynamics(model, z, qd, qdd).imag / STEP,
-        "inverse batch": inverse_dynamics(model, np.array([z, z]), qd, qdd).imag[1] / STEP,
-        "inverse qd": inverse_dynamics(model, q, qd + 1j * STEP * v, qdd).imag / STEP,
-        "inverse f_ext": inverse_dynamics(model, q, qd, qdd, 1j * STEP * np.ones((model.n_bodies, 6))).imag / STEP,
-        "forward": forward_dynamics(model, z, qd, qdd).imag / STEP,
-        "hybrid": np.array(hybrid_dynamics(model, z, qd, qdd, qdd, given)).imag / STEP,
-        "mass": mass_matrix(model, z).imag / STEP,
-        "poses": forward_kinematics(model, z).imag / STEP,
+        "inverse": ld.inverse_dynamics(model, z, qd, qdd).imag / STEP,
+        "inverse batch": ld.inverse_dynamics(model, np.array([z, z]), qd, qdd).imag[1] / STEP,
+        "inverse qd": ld.inverse_dynamics(model, q, qd + 1j * STEP * v, qdd).imag / STEP,
+        "inverse f_ext": ld.inverse_dynamics(model, q, qd, qdd, 1j * STEP * np.ones((model.n_bodies, 6))).imag / STEP,
+        "forward": ld.forward_dynamics(model, z, qd, qdd).imag / STEP,
+        "hybrid": np.array(ld.hybrid_dynamics(model, z, qd, qdd, qdd, given)).imag / STEP,
+        "mass": ld.mass_matrix(model, z).imag / STEP,
+        "poses": ld.forward_kinematics(model, z).imag / STEP,
     }
 
 
@@ -135,12 +126,12 @@ def test_complex_steps_through_the_kernels(tmp_path):
     h = 1e-6
     given = np.arange(model.nv) % 2 == 0
     central = {
-        "inverse": lambda t: inverse_dynamics(model, q + t * v, qd, qdd),
-        "inverse qd": lambda t: inverse_dynamics(model, q, qd + t * v, qdd),
-        "inverse f_ext": lambda t: inverse_dynamics(model, q, qd, qdd, t * np.ones((model.n_bodies, 6))),
-        "forward": lambda t: forward_dynamics(model, q + t * v, qd, qdd),
-        "hybrid": lambda t: np.array(hybrid_dynamics(model, q + t * v, qd, qdd, qdd, given)),
-        "poses": lambda t: forward_kinematics(model, q + t * v),
+        "inverse": lambda t: ld.inverse_dynamics(model, q + t * v, qd, qdd),
+        "inverse qd": lambda t: ld.inverse_dynamics(model, q, qd + t * v, qdd),
+        "inverse f_ext": lambda t: ld.inverse_dynamics(model, q, qd, qdd, t * np.ones((model.n_bodies, 6))),
+        "forward": lambda t: ld.forward_dynamics(model, q + t * v, qd, qdd),
+        "hybrid": lambda t: np.array(ld.hybrid_dynamics(model, q + t * v, qd, qdd, qdd, given)),
+        "poses": lambda t: ld.forward_kinematics(model, q + t * v),
     }
     for name, function in central.items():
         assert relative(found[name], (function(h) - function(-h)) / (2 * h)) < 1e-7, name

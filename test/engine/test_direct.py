@@ -15,24 +15,7 @@ import pytest
 from support.compare import relative
 from support.sample_trees import chain, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    center_of_mass,
-    christoffel_symbols,
-    coriolis_matrix,
-    forward_dynamics,
-    forward_dynamics_derivatives,
-    forward_kinematics,
-    gravity_force,
-    hybrid_dynamics,
-    hybrid_dynamics_derivatives,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    jacobian,
-    kinetic_energy,
-    mass_matrix,
-    torque_regressor,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.control.passivity import slotine_li_regressor
 from lie_dynamics_ros.lie_dynamics.dynamics.inputs import NO_WRENCH
 from lie_dynamics_ros.lie_dynamics.dynamics.kernels import inverse_dynamics as gravity_kernels
@@ -59,24 +42,24 @@ def functions(model):
     mask = np.arange(model.nv) % 2 == 0
     wrench = np.linspace(-1.0, 1.0, 6 * model.n_bodies).reshape(-1, 6)
     return {
-        "inverse": lambda q, a, b, c: inverse_dynamics(model, q, a, b),
-        "inverse loaded": lambda q, a, b, c: inverse_dynamics(model, q, a, b, wrench),
-        "forward": lambda q, a, b, c: forward_dynamics(model, q, a, b),
-        "hybrid": lambda q, a, b, c: np.concatenate(hybrid_dynamics(model, q, a, b, c, mask)),
-        "hybrid loaded": lambda q, a, b, c: np.concatenate(hybrid_dynamics(model, q, a, b, c, mask, wrench)),
-        "gravity": lambda q, a, b, c: gravity_force(model, q),
-        "mass": lambda q, a, b, c: mass_matrix(model, q),
-        "coriolis": lambda q, a, b, c: coriolis_matrix(model, q, a),
-        "poses": lambda q, a, b, c: forward_kinematics(model, q),
-        "jacobian": lambda q, a, b, c: jacobian(model, q, model.n_bodies - 1, "world"),
-        "center": lambda q, a, b, c: center_of_mass(model, q),
-        "energy": lambda q, a, b, c: kinetic_energy(model, q, a),
-        "symbols": lambda q, a, b, c: christoffel_symbols(model, q),
-        "regressor": lambda q, a, b, c: torque_regressor(model, q, a, b),
+        "inverse": lambda q, a, b, c: ld.inverse_dynamics(model, q, a, b),
+        "inverse loaded": lambda q, a, b, c: ld.inverse_dynamics(model, q, a, b, wrench),
+        "forward": lambda q, a, b, c: ld.forward_dynamics(model, q, a, b),
+        "hybrid": lambda q, a, b, c: np.concatenate(ld.hybrid_dynamics(model, q, a, b, c, mask)),
+        "hybrid loaded": lambda q, a, b, c: np.concatenate(ld.hybrid_dynamics(model, q, a, b, c, mask, wrench)),
+        "gravity": lambda q, a, b, c: ld.gravity_force(model, q),
+        "mass": lambda q, a, b, c: ld.mass_matrix(model, q),
+        "coriolis": lambda q, a, b, c: ld.coriolis_matrix(model, q, a),
+        "poses": lambda q, a, b, c: ld.forward_kinematics(model, q),
+        "jacobian": lambda q, a, b, c: ld.jacobian(model, q, model.n_bodies - 1, "world"),
+        "center": lambda q, a, b, c: ld.center_of_mass(model, q),
+        "energy": lambda q, a, b, c: ld.kinetic_energy(model, q, a),
+        "symbols": lambda q, a, b, c: ld.christoffel_symbols(model, q),
+        "regressor": lambda q, a, b, c: ld.torque_regressor(model, q, a, b),
         "adaptive regressor": lambda q, a, b, c: slotine_li_regressor(model, q, a, b, c),
-        "inverse derivatives": lambda q, a, b, c: inverse_dynamics_derivatives(model, q, a, b, wrench).dq,
-        "forward derivatives": lambda q, a, b, c: forward_dynamics_derivatives(model, q, a, b).dq,
-        "hybrid derivatives": lambda q, a, b, c: hybrid_dynamics_derivatives(model, q, a, b, c, mask).dtau_dq,
+        "inverse derivatives": lambda q, a, b, c: ld.inverse_dynamics_derivatives(model, q, a, b, wrench).dq,
+        "forward derivatives": lambda q, a, b, c: ld.forward_dynamics_derivatives(model, q, a, b).dq,
+        "hybrid derivatives": lambda q, a, b, c: ld.hybrid_dynamics_derivatives(model, q, a, b, c, mask).dtau_dq,
     }
 
 
@@ -158,10 +141,10 @@ def test_numbers_of_other_kinds_are_converted(rng, model, dtype):
 def test_wrong_shapes_and_numbers_still_get_their_errors(rng, model):
     state = rng.uniform(-1.0, 1.0, (3, model.nv))
     for wrong in (state[0, :-1], state[0, :0], np.zeros(()), np.append(state[0], 0.0)):
-        with pytest.raises(InputError, match="qd"):
-            inverse_dynamics(model, state[0], wrong, state[1])
-    with pytest.raises(InputError, match="nan"):
-        forward_dynamics(model, state[0], state[1], np.full(model.nv, np.nan))
+        with pytest.raises(ld.InputError, match="qd"):
+            ld.inverse_dynamics(model, state[0], wrong, state[1])
+    with pytest.raises(ld.InputError, match="nan"):
+        ld.forward_dynamics(model, state[0], state[1], np.full(model.nv, np.nan))
 
 
 @compiled_only
@@ -213,8 +196,8 @@ def test_books_of_the_interpreter_are_kept(rng, model):
             kernels.inverse_dynamics_unloaded(model.table, good, good, None)
             kernels.inverse_dynamics_unloaded(model.table, good)
             gravity_kernels.gravity_force(model.table, good)
-            forward_dynamics(model, good, good, good)
-            hybrid_dynamics(model, good, good, good, good, mask)
+            ld.forward_dynamics(model, good, good, good)
+            ld.hybrid_dynamics(model, good, good, good, good, mask)
 
     work()
     gc.collect()

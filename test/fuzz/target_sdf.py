@@ -8,14 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lie_dynamics_ros.lie_dynamics import (
-    ConstraintSet,
-    LieDynamicsError,
-    Model,
-    constraint_error,
-    inverse_dynamics,
-    mechanism,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 from .target import DefectError, Target
 from .xml_mutations import mutated_text, mutated_tree
@@ -30,7 +23,7 @@ def originals() -> tuple[str, ...]:
     from support.sdf_text import as_sdf
 
     files = sorted((Path(__file__).parents[1] / "model" / "sdf" / "robots").glob("*.sdf"))
-    made = [mechanism(name) for name in MECHANISMS]
+    made = [ld.mechanism(name) for name in MECHANISMS]
     return (*(path.read_text() for path in files), *(as_sdf(one.model, one.constraints, one.q) for one in made))
 
 
@@ -46,21 +39,21 @@ class Subject(Target):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = Model.from_sdf(text)
-                loops = ConstraintSet.from_sdf(model, text).loops
-        except LieDynamicsError as error:
+                model = ld.Model.from_sdf(text)
+                loops = ld.ConstraintSet.from_sdf(model, text).loops
+        except ld.LieDynamicsError as error:
             if len(str(error)) > 2000:
                 raise DefectError(f"a refusal of {len(str(error))} characters") from error
             return
         q, qd, qdd = model.random(rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
         try:
-            tau = inverse_dynamics(model, q, qd, qdd)
-        except LieDynamicsError:
+            tau = ld.inverse_dynamics(model, q, qd, qdd)
+        except ld.LieDynamicsError:
             return
         if not np.isfinite(tau).all():
             raise DefectError(f"efforts that are not finite: {tau}")
         if loops:
             largest = max(1.0, *(np.abs(one.first_placement).max() for one in loops))
-            error = np.abs(constraint_error(model, ConstraintSet(model, loops), model.neutral())).max()
+            error = np.abs(ld.constraint_error(model, ld.ConstraintSet(model, loops), model.neutral())).max()
             if not error <= CLOSED * largest:
                 raise DefectError(f"loops that are open by {error:g}")

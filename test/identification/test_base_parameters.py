@@ -7,13 +7,7 @@ from support.compare import relative
 from support.robots import PANDA, UR5, load
 from support.sample_trees import custom_of_screws, each_kind
 
-from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    ModelBuilder,
-    SpatialInertia,
-    inverse_dynamics,
-    joint_types,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.identification import (
     base_parameters,
     identify,
@@ -57,7 +51,7 @@ def test_base_parameters_make_up_the_joint_forces(kinds):
     Y = regression(model, q, qd, qdd)
     base = found.values(all_parameters(model))
     assert base.shape == (found.rank,)
-    assert relative(Y[..., found.independent] @ base, inverse_dynamics(model, q, qd, qdd)) < 1e-9  # condition of Y
+    assert relative(Y[..., found.independent] @ base, ld.inverse_dynamics(model, q, qd, qdd)) < 1e-9  # condition of Y
     assert not np.abs(Y[..., found.without_effect]).max(initial=0.0) > 1e-9
     assert found.rank == np.linalg.matrix_rank(Y.reshape(-1, Y.shape[-1]), tol=1e-7)
     if kinds[0] == "free":  # all of a body in free flight can be told but what the joint after it hides
@@ -79,18 +73,20 @@ def test_every_joint_type(kind):
     seen = slice(0, 30)
     result = identify(guess_of(model, rng), q[seen], qd[seen], qdd[seen], tau[seen])
     assert relative(result.predict(q[30:], qd[30:], qdd[30:]), tau[30:]) < 1e-6
-    assert relative(inverse_dynamics(result.model, q[30:], qd[30:], qdd[30:]), tau[30:]) < 1e-6
+    assert relative(ld.inverse_dynamics(result.model, q[30:], qd[30:], qdd[30:]), tau[30:]) < 1e-6
 
 
 def hand(coupled):
     """A user's hinge that carries a finger of two joints, the second following the first, and a third behind."""
     rng = np.random.default_rng(23)
-    builder, parent = ModelBuilder(), None
+    builder, parent = ld.ModelBuilder(), None
     hinge = custom_of_screws([[0.0, 0.6, 0.8, 0.0, 0.0, 0.0]])
-    joints = [hinge, *(joint_types.revolute(rng.normal(size=3)) for _ in range(3))]
+    joints = [hinge, *(ld.joint_types.revolute(rng.normal(size=3)) for _ in range(3))]
     mimics = [None, None, ("finger", -1.5, 0.2), ("palm", 0.7, 0.0)]
     for name, joint, mimic in zip(("palm", "finger", "middle", "tip"), joints, mimics, strict=True):
-        body = SpatialInertia(rng.uniform(1, 2), rng.normal(size=3) / 5, rng.uniform(1, 2) * np.diag([1.0, 1.2, 1.4]))
+        body = ld.SpatialInertia(
+            rng.uniform(1, 2), rng.normal(size=3) / 5, rng.uniform(1, 2) * np.diag([1.0, 1.2, 1.4])
+        )
         place = np.eye(4)
         place[:3, 3] = rng.normal(size=3)
         builder.add(name, parent, joint, place, body, joint_name=name, mimic=mimic)
@@ -107,7 +103,7 @@ def test_coupled_mimics():
     q, qd, qdd = rng.uniform(-2.0, 2.0, (3, 60, 2))
     damping, offsets = np.array([0.3, 0.2, 0.1, 0.4]), np.array([1.0, -2.0, 0.5, 0.0])
     all_rates = qd @ G.T
-    tau = (inverse_dynamics(whole, q @ G.T + offset, all_rates, qdd @ G.T) + damping * all_rates + offsets) @ G
+    tau = (ld.inverse_dynamics(whole, q @ G.T + offset, all_rates, qdd @ G.T) + damping * all_rates + offsets) @ G
     Y = regression(whole, q @ G.T + offset, all_rates, qdd @ G.T)
     Y = np.einsum("ji,sjp->sip", G, Y).reshape(-1, Y.shape[-1])
     base = base_parameters(coupled)
@@ -117,7 +113,7 @@ def test_coupled_mimics():
     found = identify(guess, q[seen], qd[seen], qdd[seen], tau[seen], terms=terms)
     assert relative(found.predict(q[40:], qd[40:], qdd[40:]), tau[40:]) < 1e-6
     assert relative(found.coefficients["damping"], np.array([0.3 + 0.49 * 0.4, 0.2 + 2.25 * 0.1])) < 1e-6
-    rest = inverse_dynamics(found.model, q[40:], qd[40:], qdd[40:])
+    rest = ld.inverse_dynamics(found.model, q[40:], qd[40:], qdd[40:])
     ours = found.coefficients["damping"] * qd[40:] + found.coefficients["offset"]
     assert relative(rest + ours, tau[40:]) < 1e-6
 
@@ -127,7 +123,7 @@ def test_what_a_motion_does_not_excite():
     q, zero = np.random.default_rng(3).uniform(-1, 1, (50, 2)), np.zeros((50, 2))
     still = base_parameters(model, q, zero, zero)
     assert still.expressions() == ("hx(a) + m(b)", "hy(a)", "hx(b)", "hy(b)")
-    with pytest.raises(InputError, match="together"):
+    with pytest.raises(ld.InputError, match="together"):
         base_parameters(model, q)
 
 
@@ -137,5 +133,5 @@ def test_names_and_terms():
     assert names[:2] == ("m(universal 0)", "hx(universal 0)")
     assert names[-3:] == ("offset(joint universal 0[0])", "offset(joint universal 0[1])", "offset(joint revolute 1)")
     for terms in (["stiction"], "offset", ["offset", "offset"]):
-        with pytest.raises(InputError, match="terms"):
+        with pytest.raises(ld.InputError, match="terms"):
             parameter_names(model, terms)

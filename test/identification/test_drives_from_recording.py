@@ -5,14 +5,7 @@ import pytest
 from known_robots import ARM, guess_of, waves
 from support.sample_trees import branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    DescriptionError,
-    Model,
-    ModelBuilder,
-    SpatialInertia,
-    inverse_dynamics,
-    joint_types,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.identification import exciting_motion, filtered_motion, identify, identify_robot
 
 TREE = branched(np.random.default_rng(3), ["revolute", "prismatic", "revolute"], [None, 0, 1])
@@ -25,7 +18,7 @@ def run(rng, *, seconds=30.0, gain=1.0, law=lambda v, x: 0.0 * v, noise=NOISE, r
     time = np.arange(0.0, seconds, 1.0 / RATE)
     sizes = rng.uniform(0.2, 0.6, (4, 1, 3)) * np.array([1.0, 0.4, 1.0])
     q, qd, qdd = waves(rng, time, 3, (0.07, 0.17, 0.31, 0.5), sizes)
-    bodies = inverse_dynamics(model, q, qd, qdd)
+    bodies = ld.inverse_dynamics(model, q, qd, qdd)
     effort = bodies + law(qd, bodies) + rotor * qdd
     scale = np.sqrt((bodies**2).mean(axis=0))
     return model, guess_of(model, rng, 0.2), time, q, gain * effort + noise * scale * rng.normal(size=q.shape)
@@ -104,33 +97,33 @@ def test_a_motion_that_hides_a_joint_says_so():
     at = np.tile(q[:1], (len(q), 1))
     at[:, 0] = q[:, 0]
     rate, hurry = np.gradient(at, time, axis=0), np.gradient(np.gradient(at, time, axis=0), time, axis=0)
-    found = identify_robot(guess, time, at, inverse_dynamics(model, at, rate, hurry))
+    found = identify_robot(guess, time, at, ld.inverse_dynamics(model, at, rate, hurry))
     assert {p.kind for p in found.problems} == {"motion"}
     assert not any(p.fatal for p in found.problems)
 
 
 def test_joints_that_are_none_of_one_coordinate_are_refused():
-    ball = SpatialInertia(1.0, [0.1, 0.0, 0.0], 0.01 * np.eye(3))
+    ball = ld.SpatialInertia(1.0, [0.1, 0.0, 0.0], 0.01 * np.eye(3))
     time = 0.01 * np.arange(500)
     for kind in ("spherical", "universal"):
-        model = ModelBuilder().add("a", None, getattr(joint_types, kind)(), inertia=ball).build("arm")
+        model = ld.ModelBuilder().add("a", None, getattr(ld.joint_types, kind)(), inertia=ball).build("arm")
         q = np.tile(model.neutral(), (500, 1))
-        with pytest.raises(DescriptionError, match="'a'"):
+        with pytest.raises(ld.DescriptionError, match="'a'"):
             identify_robot(model, time, q, np.zeros((500, model.nv)))
-        with pytest.raises(DescriptionError, match="'a'"):
+        with pytest.raises(ld.DescriptionError, match="'a'"):
             exciting_motion(model)
-    table = ModelBuilder().build("table")
-    with pytest.raises(DescriptionError, match="table"):
+    table = ld.ModelBuilder().build("table")
+    with pytest.raises(ld.DescriptionError, match="table"):
         identify_robot(table, time, np.zeros((500, 0)), np.zeros((500, 0)))
 
 
 def test_one_joint():
-    model = Model.from_urdf(ARM, locked={"turn": 0.3, "bend": 0.5})
+    model = ld.Model.from_urdf(ARM, locked={"turn": 0.3, "bend": 0.5})
     rng = np.random.default_rng(5)
     time = np.arange(0.0, 12.0, 0.005)
     q = np.sin(1.5 * time[:, None]) + 0.4 * np.cos(4.0 * time[:, None])
     qd, qdd = np.gradient(q, time, axis=0), np.gradient(np.gradient(q, time, axis=0), time, axis=0)
-    effort = inverse_dynamics(model, q, qd, qdd) + 0.3 * np.tanh(qd / 1e-3) + 0.05 * rng.normal(size=q.shape)
+    effort = ld.inverse_dynamics(model, q, qd, qdd) + 0.3 * np.tanh(qd / 1e-3) + 0.05 * rng.normal(size=q.shape)
     found = identify_robot(guess_of(model, rng, 0.2), time, q, effort)
     assert found.prediction.error[0] < 0.01
     assert found.friction.friction[:, 0] == pytest.approx([0.3, 0.3], abs=0.05)

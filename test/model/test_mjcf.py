@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 from support.compare import relative
 
-from lie_dynamics_ros.lie_dynamics import (
-    ConstraintSet,
-    Model,
-    bias_force,
-    constraint_error,
-    frame_pose,
-    inverse_dynamics,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.constraints.readers import read_equalities
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning
 
@@ -66,7 +58,7 @@ SHIPPED = sorted(ASSETS.glob("*.xml")) if ASSETS else [MISSING]
 def quietly(source):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DescriptionWarning)
-        return Model.from_mjcf(source)
+        return ld.Model.from_mjcf(source)
 
 
 class Both:
@@ -89,7 +81,7 @@ class Both:
             start = self.mj.jnt_qposadr[self.mj.joint(joint.index).id]
             if joint.kind == "free":
                 qpos[start : start + 7] = [*mine[4:], mine[3], *mine[:3]]
-                pose = frame_pose(self.model, self.q, joint.body)
+                pose = ld.frame_pose(self.model, self.q, joint.body)
                 block = np.zeros((6, 6))
                 block[:3, 3:], block[3:, :3] = np.eye(3), pose[:3, :3].T
                 turn[joint.v_slice, joint.v_slice] = block
@@ -112,7 +104,7 @@ class Both:
         for joint in self.model.joints:
             if joint.kind == "free":
                 w, v = self.qd[joint.v_slice][:3], self.qd[joint.v_slice][3:]
-                rotation = frame_pose(self.model, self.q, joint.body)[:3, :3]
+                rotation = ld.frame_pose(self.model, self.q, joint.body)[:3, :3]
                 qacc[joint.v_slice.start : joint.v_slice.start + 3] += rotation @ np.cross(w, v)
         return qacc
 
@@ -126,21 +118,23 @@ def test_the_same_as_mujoco(source, rng):
         M = np.zeros((mj.nv, mj.nv))
         mujoco.mj_fullM(mj, data, M)
         inverse_turn = np.linalg.inv(both.turn)
-        assert relative(mass_matrix(model, both.q), inverse_turn.T @ M @ inverse_turn) < 1e-12
-        tau = inverse_dynamics(model, both.q, both.qd, both.qdd)
+        assert relative(ld.mass_matrix(model, both.q), inverse_turn.T @ M @ inverse_turn) < 1e-12
+        tau = ld.inverse_dynamics(model, both.q, both.qd, both.qdd)
         assert relative(tau, both.inverse(both.acceleration())) < 1e-11
         if all(joint.kind != "free" for joint in model.joints):
-            assert relative(bias_force(model, both.q, both.qd), data.qfrc_bias) < 1e-11
+            assert relative(ld.bias_force(model, both.q, both.qd), data.qfrc_bias) < 1e-11
         for k in range(mj.nbody):
             name = mj.body(k).name or f"body{k}"
-            pose = frame_pose(model, both.q, name)
+            pose = ld.frame_pose(model, both.q, name)
             assert relative(pose[:3, 3], data.xpos[k]) < 1e-12 and relative(pose[:3, :3].ravel(), data.xmat[k]) < 1e-12
         for k in range(mj.nsite):
-            assert relative(frame_pose(model, both.q, mj.site(k).name)[:3, 3], data.site_xpos[k]) < 1e-12
+            assert relative(ld.frame_pose(model, both.q, mj.site(k).name)[:3, 3], data.site_xpos[k]) < 1e-12
 
 
 def test_limits_and_losses():
-    model = Model.from_mjcf(mujoco.MjModel.from_xml_string(ARM.replace("<geom ", "<geom contype='0' conaffinity='0' ")))
+    model = ld.Model.from_mjcf(
+        mujoco.MjModel.from_xml_string(ARM.replace("<geom ", "<geom contype='0' conaffinity='0' "))
+    )
     assert model.joint_names == ("shoulder", "slide", "wrist", "roll")
     limits = model.limits
     assert np.allclose(limits.lower[0], -np.pi / 2) and np.allclose(limits.upper[0], 2 * np.pi / 3)
@@ -153,7 +147,7 @@ def test_constraints_are_those_of_mujoco(rng):
     """By how far they are off: both measure it at the same points, and rotations are zero together."""
     model = quietly(CLOSED)
     with pytest.warns(DescriptionWarning, match="'curve' has powers of a coordinate; 'off' is switched off"):
-        whole = ConstraintSet.from_mjcf(model, CLOSED)
+        whole = ld.ConstraintSet.from_mjcf(model, CLOSED)
     with pytest.warns(DescriptionWarning):
         found = {made.name: made for made in read_equalities(CLOSED)}
     mj = mujoco.MjModel.from_xml_string(CLOSED)
@@ -164,12 +158,12 @@ def test_constraints_are_those_of_mujoco(rng):
         mujoco.mj_forward(mj, data)
         equality = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
         for k, made in enumerate(found.values()):
-            ours = constraint_error(model, ConstraintSet(model, [made]), q)
+            ours = ld.constraint_error(model, ld.ConstraintSet(model, [made]), q)
             theirs = data.efc_pos[equality & (data.efc_id == k)]
             assert len(ours) == len(theirs) == {"held": 3, "glued": 6, "sites": 6}.get(made.name, 1)
             place = np.linalg.norm(ours[:3]), np.linalg.norm(theirs[:3])
             assert np.isclose(*place, rtol=1e-12), made.name
-        assert len(constraint_error(model, whole, q)) == 17
+        assert len(ld.constraint_error(model, whole, q)) == 17
 
 
 def test_a_weld_keeps_the_orientation_that_mujoco_keeps(rng):
@@ -179,15 +173,15 @@ def test_a_weld_keeps_the_orientation_that_mujoco_keeps(rng):
     model, mj = quietly(text), mujoco.MjModel.from_xml_string(text)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        welded = ConstraintSet.from_mjcf(model, text)
-    assert np.abs(constraint_error(model, welded, mj.qpos0)).max() < 1e-12
-    assert np.abs(constraint_error(model, welded, [*mj.qpos0[:3], 0.1])).max() > 0.05
+        welded = ld.ConstraintSet.from_mjcf(model, text)
+    assert np.abs(ld.constraint_error(model, welded, mj.qpos0)).max() < 1e-12
+    assert np.abs(ld.constraint_error(model, welded, [*mj.qpos0[:3], 0.1])).max() > 0.05
 
 
 def test_what_is_left_out_is_named():
     text = ARM.replace("</worldbody>", "</worldbody><actuator><motor name='motor' joint='roll'/></actuator>")
     with pytest.warns(DescriptionWarning, match="model: actuators 'motor'; contacts"):
-        Model.from_mjcf(text)
+        ld.Model.from_mjcf(text)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +195,7 @@ def test_what_is_left_out_is_named():
 )
 def test_what_is_refused(source, says):
     with pytest.raises(DescriptionError, match=says):
-        Model.from_mjcf(source)
+        ld.Model.from_mjcf(source)
 
 
 def test_a_file_is_read(tmp_path):
@@ -216,17 +210,17 @@ def test_a_model_without_joints_is_read():
 
 def test_written_as_urdf_it_is_the_same_robot(rng):
     model = quietly(ARM)
-    again = Model.from_urdf(model.to_urdf(without_armature=True), gravity=model.gravity)
+    again = ld.Model.from_urdf(model.to_urdf(without_armature=True), gravity=model.gravity)
     assert again.joint_names == model.joint_names
     q, qd, qdd = model.random(rng), *rng.normal(size=(2, model.nv))
-    assert relative(inverse_dynamics(again, q, qd, qdd), inverse_dynamics(model, q, qd, qdd)) < 1e-13
+    assert relative(ld.inverse_dynamics(again, q, qd, qdd), ld.inverse_dynamics(model, q, qd, qdd)) < 1e-13
 
 
 def test_what_mujoco_warns_of_is_a_warning_and_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     handler = mujoco.get_mju_user_warning()
     with pytest.warns(DescriptionWarning, match="MuJoCo says: .*settotalmass"):
-        Model.from_mjcf(ARM.replace("<option", "<compiler settotalmass='3'/><option"))
+        ld.Model.from_mjcf(ARM.replace("<option", "<compiler settotalmass='3'/><option"))
     assert not list(tmp_path.iterdir()) and mujoco.get_mju_user_warning() == handler
 
 
@@ -237,7 +231,7 @@ def test_rotors_of_a_ball_are_those_of_mujoco(rng):
     q, qd, qdd = model.random(rng), *rng.normal(size=(2, 3))
     data.qpos[:], data.qvel[:], data.qacc[:] = np.roll(q, 1), qd, qdd
     mujoco.mj_inverse(compiled, data)
-    assert relative(inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse) < 1e-12
+    assert relative(ld.inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse) < 1e-12
     with pytest.raises(DescriptionError, match="joint 'b': armature that differs"):
         model.with_armature([0.1, 0.2, 0.1])
 
@@ -255,12 +249,12 @@ def test_rotors_and_damping_of_actuators_are_those_of_mujoco(rng):
         pytest.skip("this MuJoCo has no armature of actuators")
     compiled.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     with pytest.warns(DescriptionWarning, match="armature of actuators 'odd'; actuators"):
-        model = Model.from_mjcf(text.format("<motor name='odd' joint='b' gear='1 2 0' armature='1'/>"))
+        model = ld.Model.from_mjcf(text.format("<motor name='odd' joint='b' gear='1 2 0' armature='1'/>"))
     model, data = model.with_joint_terms(armature=True, damping=True), mujoco.MjData(compiled)
     q, qd, qdd = model.random(rng), *rng.normal(size=(2, 5))
     data.qpos[:], data.qvel[:], data.qacc[:] = [*q[:2], *np.roll(q[2:], 1)], qd, qdd
     mujoco.mj_inverse(compiled, data)
-    assert relative(inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse) < 1e-12
+    assert relative(ld.inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse) < 1e-12
 
 
 @pytest.mark.parametrize("head", ["\n <?xml version='1.0'?>", "<!-- x -->\n<?xml version='1.0'?>", "\ufeff \n<?xml?>"])

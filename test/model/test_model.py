@@ -9,20 +9,7 @@ from scipy.spatial.transform import Rotation
 from support.compare import relative
 from support.sample_trees import branched, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import (
-    InertiaError,
-    InputError,
-    Model,
-    ModelBuilder,
-    SpatialInertia,
-    center_of_mass,
-    forward_dynamics,
-    hybrid_dynamics,
-    inverse_dynamics,
-    joint_types,
-    mass_matrix,
-    total_mass,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 TREE = branched(np.random.default_rng(2), ["free", "revolute", "fixed", "spherical", "prismatic"], [None, 0, 1, 2, 2])
 MODEL = to_model(TREE)
@@ -70,17 +57,17 @@ def test_joints_and_bodies():
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(InputError, match=r"no joint 'elbow'.*joint prismatic 4"):
+    with pytest.raises(ld.InputError, match=r"no joint 'elbow'.*joint prismatic 4"):
         MODEL.joint("elbow")
-    with pytest.raises(InputError, match=r"no body or frame 'hand'.*fixed 2"):
+    with pytest.raises(ld.InputError, match=r"no body or frame 'hand'.*fixed 2"):
         MODEL.frame("hand")
     for index in (-1, 4):
-        with pytest.raises(InputError, match=rf"no body {index} .*0 to 3"):
+        with pytest.raises(ld.InputError, match=rf"no body {index} .*0 to 3"):
             MODEL.frame(index)
 
 
 def test_limits_of_a_urdf():
-    model = Model.from_urdf(arm())
+    model = ld.Model.from_urdf(arm())
     limits = model.limits
     assert (limits.lower.tolist(), limits.upper.tolist()) == ([-2, -1], [2, 2.5])
     assert (limits.velocity.tolist(), limits.effort.tolist()) == ([3, 4], [80, 40])
@@ -111,13 +98,13 @@ def test_a_model_does_not_change():
 
 def test_the_builders_arrays_are_copied():
     placement, lower = np.eye(4), np.array([-1.0])
-    builder = ModelBuilder().add("a", joint=joint_types.revolute(), placement=placement, lower=lower)
-    builder.add("tip", "a", placement=placement, inertia=SpatialInertia(1.0, [1, 0, 0], np.eye(3)))
+    builder = ld.ModelBuilder().add("a", joint=ld.joint_types.revolute(), placement=placement, lower=lower)
+    builder.add("tip", "a", placement=placement, inertia=ld.SpatialInertia(1.0, [1, 0, 0], np.eye(3)))
     model = builder.build()
-    before = inverse_dynamics(model, [0.3], [0], [1])
+    before = ld.inverse_dynamics(model, [0.3], [0], [1])
     placement[0, 3], lower[0] = 5.0, 7.0
-    builder.add("more", "a", joint_types.revolute(), inertia=SpatialInertia(1.0, [1, 0, 0], np.eye(3)))
-    assert (inverse_dynamics(model, [0.3], [0], [1]) == before).all()
+    builder.add("more", "a", ld.joint_types.revolute(), inertia=ld.SpatialInertia(1.0, [1, 0, 0], np.eye(3)))
+    assert (ld.inverse_dynamics(model, [0.3], [0], [1]) == before).all()
     assert model.limits.lower[0] == -1.0
     assert model.frame_names == ("world", "a", "tip")
 
@@ -130,7 +117,7 @@ def test_copies(how, rng):
     model = MODEL.with_gravity([1.0, 2.0, 3.0]).with_joint_terms(damping=True, armature=True)
     twin = how(model)
     state = motion(model, rng)
-    assert (inverse_dynamics(twin, *state) == inverse_dynamics(model, *state)).all()
+    assert (ld.inverse_dynamics(twin, *state) == ld.inverse_dynamics(model, *state)).all()
     assert twin.joint_names == model.joint_names
     assert twin.frame_names == model.frame_names
     assert (twin.gravity == model.gravity).all()
@@ -150,42 +137,42 @@ def test_a_payload_is_a_welded_link(rng):
         <link name="load"><inertial><origin xyz="{COM[0]} {COM[1]} {COM[2]}"/><mass value="1.5"/>
           <inertia ixx="0.004" iyy="0.005" izz="0.006" ixy="0" ixz="0" iyz="0"/></inertial></link>
         <joint name="grip" type="fixed"><parent link="{at}"/><child link="load"/></joint>"""
-        welded, loaded = Model.from_urdf(arm(link)), Model.from_urdf(arm()).with_payload(at, 1.5, COM, BOX)
+        welded, loaded = ld.Model.from_urdf(arm(link)), ld.Model.from_urdf(arm()).with_payload(at, 1.5, COM, BOX)
         state = motion(welded, rng)
-        assert relative(inverse_dynamics(loaded, *state), inverse_dynamics(welded, *state)) < 1e-13
-        assert relative(mass_matrix(loaded, state[0]), mass_matrix(welded, state[0])) < 1e-13
-        assert abs(total_mass(loaded) - 6.5) < 1e-14
+        assert relative(ld.inverse_dynamics(loaded, *state), ld.inverse_dynamics(welded, *state)) < 1e-13
+        assert relative(ld.mass_matrix(loaded, state[0]), ld.mass_matrix(welded, state[0])) < 1e-13
+        assert abs(ld.total_mass(loaded) - 6.5) < 1e-14
 
 
 def test_payloads_add_up_and_come_off(rng):
-    model = Model.from_urdf(arm())
+    model = ld.Model.from_urdf(arm())
     state = motion(model, rng)
-    before = inverse_dynamics(model, *state)
+    before = ld.inverse_dynamics(model, *state)
     twice = model.with_payload("hand", 0.7, COM).with_payload("hand", 0.7, COM)
     once = model.with_payload("hand", 1.4, COM)
-    assert relative(inverse_dynamics(twice, *state), inverse_dynamics(once, *state)) < 1e-13
-    assert relative(inverse_dynamics(model.with_payload("hand", 0.0, COM), *state), before) < 1e-14
-    assert (inverse_dynamics(model, *state) == before).all()
+    assert relative(ld.inverse_dynamics(twice, *state), ld.inverse_dynamics(once, *state)) < 1e-13
+    assert relative(ld.inverse_dynamics(model.with_payload("hand", 0.0, COM), *state), before) < 1e-14
+    assert (ld.inverse_dynamics(model, *state) == before).all()
     assert twice.frames is model.frames  # structure is shared
     assert twice.joints is model.joints
 
 
 def test_unphysical_payloads_are_refused():
-    model = Model.from_urdf(arm())
-    with pytest.raises(InertiaError, match=r"payload on hand: mass -1 kg is negative"):
+    model = ld.Model.from_urdf(arm())
+    with pytest.raises(ld.InertiaError, match=r"payload on hand: mass -1 kg is negative"):
         model.with_payload("hand", -1.0, COM)
-    with pytest.raises(InertiaError, match=r"payload on hand: principal moments .* triangle inequality"):
+    with pytest.raises(ld.InertiaError, match=r"payload on hand: principal moments .* triangle inequality"):
         model.with_payload("hand", 1.0, COM, np.diag([1.0, 1.0, 3.0]))
-    with pytest.raises(InertiaError, match=r"payload on hand: .* negative"):
+    with pytest.raises(ld.InertiaError, match=r"payload on hand: .* negative"):
         model.with_payload("hand", 1.0, COM, np.diag([1.0, 1.0, -0.1]))
-    with pytest.raises(InertiaError, match="symmetric"):
+    with pytest.raises(ld.InertiaError, match="symmetric"):
         model.with_payload("hand", 1.0, COM, [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]])
     for bad in ((np.nan, COM, BOX), (1.0, [0, 0], BOX), (1.0, [0, 0, np.inf], BOX), (1.0, COM, np.eye(2))):
-        with pytest.raises(InputError):
+        with pytest.raises(ld.InputError):
             model.with_payload("hand", *bad)
-    with pytest.raises(InputError, match="fixed to the world"):
+    with pytest.raises(ld.InputError, match="fixed to the world"):
         model.with_payload("base", 1.0, COM)
-    with pytest.raises(InputError, match="no body or frame 'gripper'"):
+    with pytest.raises(ld.InputError, match="no body or frame 'gripper'"):
         model.with_payload("gripper", 1.0, COM)
 
 
@@ -195,33 +182,33 @@ def test_inertia_can_be_read_and_replaced(rng):
         state = motion(model, rng)
         for name in model.body_names:
             again = model.with_inertia(name, model.inertia(name))
-            assert relative(inverse_dynamics(again, *state), inverse_dynamics(model, *state)) < 1e-12
+            assert relative(ld.inverse_dynamics(again, *state), ld.inverse_dynamics(model, *state)) < 1e-12
     body = next(b for b in TREE.bodies if b.name == "prismatic 4")
     given = MODEL.inertia("prismatic 4")
     assert abs(given.mass - body.mass) < 1e-15
     assert relative(given.com, body.com) < 1e-13
     assert relative(given.inertia, body.inertia) < 1e-12
-    other = SpatialInertia(7.0, [0.1, 0.2, 0.3], np.eye(3))
+    other = ld.SpatialInertia(7.0, [0.1, 0.2, 0.3], np.eye(3))
     assert abs(MODEL.with_inertia("prismatic 4", other).inertia("prismatic 4").mass - 7.0) < 1e-14
-    with pytest.raises(InertiaError, match=r"prismatic 4: mass -1"):
-        MODEL.with_inertia("prismatic 4", SpatialInertia(-1.0, [0, 0, 0], np.eye(3)))
-    with pytest.raises(InputError, match="fixed to the world"):
+    with pytest.raises(ld.InertiaError, match=r"prismatic 4: mass -1"):
+        MODEL.with_inertia("prismatic 4", ld.SpatialInertia(-1.0, [0, 0, 0], np.eye(3)))
+    with pytest.raises(ld.InputError, match="fixed to the world"):
         MODEL.with_inertia("world", other)
 
 
 def test_gravity(rng):
     q, qd, qdd = motion(MODEL, rng)
-    down, up = (inverse_dynamics(MODEL.with_gravity(g), q, qd, qdd) for g in ([0, 0, -9.81], [0, 0, 9.81]))
-    none = inverse_dynamics(MODEL.with_gravity([0, 0, 0]), q, qd, qdd)
+    down, up = (ld.inverse_dynamics(MODEL.with_gravity(g), q, qd, qdd) for g in ([0, 0, -9.81], [0, 0, 9.81]))
+    none = ld.inverse_dynamics(MODEL.with_gravity([0, 0, 0]), q, qd, qdd)
     assert relative(down + up, 2 * none) < 1e-12
-    assert (down == inverse_dynamics(MODEL, q, qd, qdd)).all()
-    moon = inverse_dynamics(MODEL.with_gravity([0, 0, -1.62]), q, qd, qdd)
+    assert (down == ld.inverse_dynamics(MODEL, q, qd, qdd)).all()
+    moon = ld.inverse_dynamics(MODEL.with_gravity([0, 0, -1.62]), q, qd, qdd)
     assert relative(moon - none, (down - none) * 1.62 / 9.81) < 1e-11
     for bad in ([0, 0], 9.81, [0, 0, np.nan], "down", None):
-        with pytest.raises(InputError, match=r"gravity: three finite numbers"):
+        with pytest.raises(ld.InputError, match=r"gravity: three finite numbers"):
             MODEL.with_gravity(bad)
-        with pytest.raises(InputError, match=r"gravity: three finite numbers"):
-            ModelBuilder(gravity=bad).build()
+        with pytest.raises(ld.InputError, match=r"gravity: three finite numbers"):
+            ld.ModelBuilder(gravity=bad).build()
 
 
 # -- losses and armature ----------------------------------------------------------------------------------------------
@@ -233,46 +220,48 @@ def test_joints_can_have_a_prefix(rng):
         """<link name="finger"/><joint name="finger" type="revolute"><parent link="hand"/>
       <child link="finger"/><mimic joint="shoulder" multiplier="2"/></joint></robot>""",
     )
-    model = Model.from_urdf(text, base_link="base")
+    model = ld.Model.from_urdf(text, base_link="base")
     named = model.with_joint_prefix("left_")
     assert named.joint_names == tuple(f"left_{name}" for name in model.joint_names)
     assert named.frame_names == model.frame_names and named.joint("left_finger").mimic == ("left_shoulder", 2.0, 0.0)
     assert "shoulder" in model.joint_names and pickle.loads(pickle.dumps(named)).joint_names == named.joint_names
     state = motion(model, rng)
-    np.testing.assert_array_equal(inverse_dynamics(named, *state), inverse_dynamics(model, *state))
+    np.testing.assert_array_equal(ld.inverse_dynamics(named, *state), ld.inverse_dynamics(model, *state))
     assert named.with_coupled_mimics().nv == model.nv - 1
-    with pytest.raises(InputError, match="prefix: a text is expected, got 3"):
+    with pytest.raises(ld.InputError, match="prefix: a text is expected, got 3"):
         model.with_joint_prefix(3)
 
 
 def test_joint_terms_are_left_out_unless_asked_for(rng):
-    model = Model.from_urdf(arm())
+    model = ld.Model.from_urdf(arm())
     q, qd, qdd = motion(model, rng)
-    bare = inverse_dynamics(model, q, qd, qdd)
+    bare = ld.inverse_dynamics(model, q, qd, qdd)
     damped, both = model.with_joint_terms(damping=True), model.with_joint_terms(damping=True, friction=True)
-    assert relative(inverse_dynamics(damped, q, qd, qdd) - bare, [0.7 * qd[0], 0.2 * qd[1]]) < 1e-12
+    assert relative(ld.inverse_dynamics(damped, q, qd, qdd) - bare, [0.7 * qd[0], 0.2 * qd[1]]) < 1e-12
     with_friction = [0.7 * qd[0] + 1.5 * np.sign(qd[0]), 0.2 * qd[1]]
-    assert relative(inverse_dynamics(both, q, qd, qdd) - bare, with_friction) < 1e-12
-    assert (inverse_dynamics(both, q, 0 * qd, qdd) == inverse_dynamics(model, q, 0 * qd, qdd)).all()  # none at rest
-    assert (inverse_dynamics(both.with_joint_terms(), q, qd, qdd) == bare).all()
-    assert relative(mass_matrix(both, q), mass_matrix(model, q)) == 0.0
+    assert relative(ld.inverse_dynamics(both, q, qd, qdd) - bare, with_friction) < 1e-12
+    assert (
+        ld.inverse_dynamics(both, q, 0 * qd, qdd) == ld.inverse_dynamics(model, q, 0 * qd, qdd)
+    ).all()  # none at rest
+    assert (ld.inverse_dynamics(both.with_joint_terms(), q, qd, qdd) == bare).all()
+    assert relative(ld.mass_matrix(both, q), ld.mass_matrix(model, q)) == 0.0
 
 
 def test_armature(rng):
     tree = branched(rng, ["revolute", "universal", "prismatic"], [None, 0, 1])
-    builder, sizes = ModelBuilder(), [0.3, [0.1, 0.2], 4.0]
+    builder, sizes = ld.ModelBuilder(), [0.3, [0.1, 0.2], 4.0]
     for b, armature in zip(tree.bodies, sizes, strict=True):
-        inertia = SpatialInertia(b.mass, b.com, b.inertia)
+        inertia = ld.SpatialInertia(b.mass, b.com, b.inertia)
         builder.add(b.name, b.parent, b.joint_type, b.placement, inertia, armature=armature)
     model = builder.build()
     q, qd, qdd = motion(model, rng)
     rotors = model.with_joint_terms(armature=True)
     added = np.array([0.3, 0.1, 0.2, 4.0]) * qdd
-    assert relative(inverse_dynamics(rotors, q, qd, qdd), tree.inverse_dynamics(q, qd, qdd) + added) < 1e-12
+    assert relative(ld.inverse_dynamics(rotors, q, qd, qdd), tree.inverse_dynamics(q, qd, qdd) + added) < 1e-12
     M = tree.mass_matrix(q) + np.diag([0.3, 0.1, 0.2, 4.0])
-    assert relative(mass_matrix(rotors, q), M) < 1e-13
+    assert relative(ld.mass_matrix(rotors, q), M) < 1e-13
     expected = np.linalg.solve(M, qdd - tree.bias_force(q, qd))
-    assert relative(forward_dynamics(rotors, q, qd, qdd), expected) < 1e-12
+    assert relative(ld.forward_dynamics(rotors, q, qd, qdd), expected) < 1e-12
 
 
 def test_other_rotors(rng):
@@ -280,37 +269,39 @@ def test_other_rotors(rng):
     model, sizes = to_model(tree), np.array([0.3, 0.1, 0.2])
     found = model.with_armature(sizes)
     q, qd, qdd = motion(model, rng)
-    assert relative(inverse_dynamics(found, q, qd, qdd), inverse_dynamics(model, q, qd, qdd) + sizes * qdd) < 1e-12
+    assert (
+        relative(ld.inverse_dynamics(found, q, qd, qdd), ld.inverse_dynamics(model, q, qd, qdd) + sizes * qdd) < 1e-12
+    )
     assert found.limits.armature.tolist() == sizes.tolist() and not model.limits.armature.any()
     for bad in ([0.1], [-1.0, 0.0, 0.0], [np.nan, 0.0, 0.0], "no"):
-        with pytest.raises(InputError, match="armature"):
+        with pytest.raises(ld.InputError, match="armature"):
             model.with_armature(bad)
 
 
 def test_losses_in_every_algorithm(rng):
     """Inverse, forward and hybrid dynamics with losses agree, single and in a batch."""
-    model = Model.from_urdf(arm()).with_joint_terms(damping=True, friction=True)
+    model = ld.Model.from_urdf(arm()).with_joint_terms(damping=True, friction=True)
     q = np.array([model.random(rng) for _ in range(10)])
     qd, qdd = rng.normal(size=(2, 10, 2))
-    tau = inverse_dynamics(model, q, qd, qdd)
-    assert relative(forward_dynamics(model, q, qd, tau), qdd) < 1e-12
+    tau = ld.inverse_dynamics(model, q, qd, qdd)
+    assert relative(ld.forward_dynamics(model, q, qd, tau), qdd) < 1e-12
     mask = np.array([True, False])
-    a, t = hybrid_dynamics(model, q, qd, np.where(mask, qdd, 5.0), np.where(mask, 5.0, tau), mask)
+    a, t = ld.hybrid_dynamics(model, q, qd, np.where(mask, qdd, 5.0), np.where(mask, 5.0, tau), mask)
     assert relative(a, qdd) < 1e-12
     assert relative(t, tau) < 1e-12
     for k in range(10):
-        assert relative(inverse_dynamics(model, q[k], qd[k], qdd[k]), tau[k]) < 1e-13
-        assert relative(forward_dynamics(model, q[k], qd[k], tau[k]), qdd[k]) < 1e-12
+        assert relative(ld.inverse_dynamics(model, q[k], qd[k], qdd[k]), tau[k]) < 1e-13
+        assert relative(ld.forward_dynamics(model, q[k], qd[k], tau[k]), qdd[k]) < 1e-12
 
 
 def test_bad_input_of_a_model_with_losses():
-    model = Model.from_urdf(arm()).with_joint_terms(damping=True)
-    for function in (inverse_dynamics, forward_dynamics):
-        for k, name in ((1, "qd"), (2, "qdd" if function is inverse_dynamics else "tau")):
+    model = ld.Model.from_urdf(arm()).with_joint_terms(damping=True)
+    for function in (ld.inverse_dynamics, ld.forward_dynamics):
+        for k, name in ((1, "qd"), (2, "qdd" if function is ld.inverse_dynamics else "tau")):
             for bad in ([1.0], [1.0, 2.0, 3.0], "abc", [np.nan, 0.0]):
                 arguments = [[0.0, 0.0]] * 3
                 arguments[k] = bad
-                with pytest.raises(InputError, match=rf"^{name}: "):
+                with pytest.raises(ld.InputError, match=rf"^{name}: "):
                     function(model, *arguments)
 
 
@@ -318,26 +309,26 @@ def test_bad_input_of_a_model_with_losses():
 
 
 def test_a_robot_that_cannot_move():
-    model = Model.from_urdf('<robot name="stone"><link name="base"/></robot>')
+    model = ld.Model.from_urdf('<robot name="stone"><link name="base"/></robot>')
     assert (model.nq, model.nv, model.n_bodies, model.joint_names) == (0, 0, 0, ())
     for batch in ((), (3,)):
         zero = np.zeros((*batch, 0))
-        assert inverse_dynamics(model, zero, zero, zero).shape == (*batch, 0)
-        assert forward_dynamics(model, zero, zero, zero).shape == (*batch, 0)
-        assert mass_matrix(model, zero).shape == (*batch, 0, 0)
+        assert ld.inverse_dynamics(model, zero, zero, zero).shape == (*batch, 0)
+        assert ld.forward_dynamics(model, zero, zero, zero).shape == (*batch, 0)
+        assert ld.mass_matrix(model, zero).shape == (*batch, 0, 0)
 
 
 def test_floating_base(rng):
-    fixed, floating = Model.from_urdf(arm()), Model.from_urdf(arm(), floating_base=True)
+    fixed, floating = ld.Model.from_urdf(arm()), ld.Model.from_urdf(arm(), floating_base=True)
     joint = floating.joint("root_joint")
     assert (joint.kind, joint.body, joint.parent_body) == ("free", "base", "world")
     assert (floating.nq, floating.nv) == (7 + fixed.nq, 6 + fixed.nv)
     q, qd, qdd = motion(fixed, rng)
     base = [0, 0, 0, 1, 0, 0, 0], np.zeros(6), np.zeros(6)
     rest = [np.concatenate(pair) for pair in zip(base, (q, qd, qdd), strict=True)]
-    assert relative(inverse_dynamics(floating, *rest)[6:], inverse_dynamics(fixed, q, qd, qdd)) < 1e-13
+    assert relative(ld.inverse_dynamics(floating, *rest)[6:], ld.inverse_dynamics(fixed, q, qd, qdd)) < 1e-13
     turned = rest[0].copy()
     turned[:4] = Rotation.from_rotvec([0.3, 0.4, 0.5]).as_quat()
-    weight = inverse_dynamics(floating, turned, 0 * rest[1], 0 * rest[1])[3:6]
-    assert abs(np.linalg.norm(weight) - 9.81 * total_mass(floating)) < 1e-12
-    assert relative(center_of_mass(floating, rest[0]), center_of_mass(fixed, q)) < 1e-13
+    weight = ld.inverse_dynamics(floating, turned, 0 * rest[1], 0 * rest[1])[3:6]
+    assert abs(np.linalg.norm(weight) - 9.81 * ld.total_mass(floating)) < 1e-12
+    assert relative(ld.center_of_mass(floating, rest[0]), ld.center_of_mass(fixed, q)) < 1e-13

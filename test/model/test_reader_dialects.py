@@ -5,13 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.lie_dynamics import (
-    ConstraintSet,
-    Model,
-    constraint_jacobian,
-    frame_pose,
-    inverse_dynamics,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError, DescriptionWarning, InertiaError
 
 MASS = "<mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
@@ -50,7 +44,7 @@ DIALECTS = {
 
 @pytest.mark.filterwarnings("ignore::lie_dynamics_ros.lie_dynamics.errors.DescriptionWarning")
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(("read", "text", "name"), [(Model.from_urdf, urdf, "j"), (Model.from_sdf, sdf, "up")])
+@pytest.mark.parametrize(("read", "text", "name"), [(ld.Model.from_urdf, urdf, "j"), (ld.Model.from_sdf, sdf, "up")])
 def test_text_bytes_and_files_are_read_alike(tmp_path, read, text, name, dialect):
     made = DIALECTS[dialect](text("<PLUGIN/>"))
     data = made if isinstance(made, bytes) else made.encode()
@@ -65,27 +59,27 @@ def test_what_is_no_xml_is_refused_alike_with_the_line(tmp_path):
     found = set()
     for source in (text, text.encode(), tmp_path / "file"):
         with pytest.raises(DescriptionError, match=r"malformed XML.*line 3") as error:
-            Model.from_urdf(source)
+            ld.Model.from_urdf(source)
         found.add(str(error.value).partition(":")[2])
     assert len(found) == 1
 
 
 def test_values_without_quotes_are_named_with_what_to_write():
     with pytest.raises(DescriptionError, match="line 2, column 20; values stand in quotes: name=\"c\""):
-        Model.from_urdf(urdf("\n<link id='1' name = c/>"))
+        ld.Model.from_urdf(urdf("\n<link id='1' name = c/>"))
     with pytest.raises(DescriptionError, match=r"invalid token\): line 2, column 1$"):
-        Model.from_urdf(urdf("\n<4 a=b/>"))
+        ld.Model.from_urdf(urdf("\n<4 a=b/>"))
 
 
 def test_a_name_with_an_ampersand_stands_for_itself():
     text = urdf().replace("name='j'", "name='j&amp;k'")
-    assert Model.from_urdf("<!-- -- -->" + text).joint_names == Model.from_urdf(text).joint_names == ("j&k",)
+    assert ld.Model.from_urdf("<!-- -- -->" + text).joint_names == ld.Model.from_urdf(text).joint_names == ("j&k",)
 
 
 def test_raw_xacro_is_named_as_such():
     for text in (urdf("<xacro:wheel/>"), "<robot name='r' xmlns:xacro='http://ros.org/wiki/xacro'><xacro:x/></robot>"):
         with pytest.raises(DescriptionError, match=r"xacro.*remove the elements"):
-            Model.from_urdf(text)
+            ld.Model.from_urdf(text)
 
 
 def test_what_xacro_left_in_its_output_is_told_to_be_left_out():
@@ -93,7 +87,7 @@ def test_what_xacro_left_in_its_output_is_told_to_be_left_out():
     for text in (urdf("<xacro:wheel side='left'><link name='c'/></xacro:wheel>"), urdf("<xacro:wheel/>").encode()):
         whole = head + text if isinstance(text, str) else head.encode() + text
         with pytest.warns(DescriptionWarning, match="element <xacro:wheel>, which xacro has not expanded,"):
-            assert Model.from_urdf(whole).joint_names == ("j",)
+            assert ld.Model.from_urdf(whole).joint_names == ("j",)
 
 
 FIXED = "<link name='c'/><joint name='k' type='fixed'><parent link='b'/><child link='c'/>{}</joint>"
@@ -104,15 +98,15 @@ FIXED = "<link name='c'/><joint name='k' type='fixed'><parent link='b'/><child l
     ["<axis xzy='1 0 0'/>", "<axis xyz='0 0 0'/>", "<limit velocity='-3' effort='x'/>", "<dynamics damping='-1'/>"],
 )
 def test_what_a_fixed_joint_says_of_motion_means_nothing(inside):
-    assert Model.from_urdf(urdf(FIXED.format(inside))).nv == 1
+    assert ld.Model.from_urdf(urdf(FIXED.format(inside))).nv == 1
     with pytest.raises(DescriptionError, match="joint 'k'"):
-        Model.from_urdf(urdf(FIXED.format(inside)).replace("'fixed'", "'prismatic'"))
+        ld.Model.from_urdf(urdf(FIXED.format(inside)).replace("'fixed'", "'prismatic'"))
 
 
 @pytest.mark.parametrize("tag", ["constraint", "loop_joint"])
 def test_what_would_close_loops_is_told_to_be_left_out(tag):
     with pytest.warns(DescriptionWarning, match=f"element <{tag}> in <robot>.*ConstraintSet"):
-        model = Model.from_urdf(urdf(f"<{tag} name='c'><parent link='a'/><child link='b'/></{tag}>"))
+        model = ld.Model.from_urdf(urdf(f"<{tag} name='c'><parent link='a'/><child link='b'/></{tag}>"))
     assert model.joint_names == ("j",)
 
 
@@ -121,16 +115,16 @@ THIN = "<mass value='2'/><inertia ixx='.3' iyy='.01' izz='.01' ixy='0' ixz='0' i
 
 def test_what_stands_on_the_world_may_have_any_inertia():
     held = urdf().replace("<link name='a'/>", f"<link name='a'><inertial>{THIN}</inertial></link>")
-    assert Model.from_urdf(held).nv == 1
-    assert Model.from_urdf(held.replace("<mass value='", "<mass value='-", 1)).nv == 1
+    assert ld.Model.from_urdf(held).nv == 1
+    assert ld.Model.from_urdf(held.replace("<mass value='", "<mass value='-", 1)).nv == 1
     for text, floating in ((held, True), (urdf().replace(MASS, THIN), False)):
         with pytest.raises(InertiaError, match=r"link '[ab]'"):
-            Model.from_urdf(text, floating_base=floating)
+            ld.Model.from_urdf(text, floating_base=floating)
 
 
 def test_a_robot_without_any_inertia_is_told():
     with pytest.warns(DescriptionWarning, match="no link has an <inertial>"):
-        Model.from_urdf(urdf().replace(f"<inertial>{MASS}</inertial>", ""))
+        ld.Model.from_urdf(urdf().replace(f"<inertial>{MASS}</inertial>", ""))
 
 
 WORLD = f"<sdf version='1.9'><world name='w'><model name='lift'>{LIFT}</model>{{}}</world></sdf>"
@@ -141,15 +135,15 @@ BOX = f"<model name='box'><link name='l'>{SOLID}</link></model>"
 def test_one_of_several_models_is_chosen_by_name():
     text = WORLD.format(BOX)
     with pytest.raises(DescriptionError, match="choose one by the argument model: 'lift', 'box'"):
-        Model.from_sdf(text)
-    model = Model.from_sdf(text, model="lift")
+        ld.Model.from_sdf(text)
+    model = ld.Model.from_sdf(text, model="lift")
     assert model.joint_names == ("up",)
-    assert ConstraintSet.from_sdf(model, text, robot="lift").size == 0
-    assert Model.from_sdf(text, floating_base=True, model="box").nv == 6
+    assert ld.ConstraintSet.from_sdf(model, text, robot="lift").size == 0
+    assert ld.Model.from_sdf(text, floating_base=True, model="box").nv == 6
     with pytest.raises(DescriptionError, match="no model 'lfit'; did you mean 'lift'"):
-        Model.from_sdf(text, model="lfit")
+        ld.Model.from_sdf(text, model="lfit")
     inside = text.replace("<model name='box'>", f"<model name='car'><model name='arm'>{LIFT}</model>", 1)
-    assert Model.from_sdf(inside, model="car::arm").joint_names[0].endswith("up")
+    assert ld.Model.from_sdf(inside, model="car::arm").joint_names[0].endswith("up")
 
 
 @pytest.mark.filterwarnings("ignore::lie_dynamics_ros.lie_dynamics.errors.DescriptionWarning")
@@ -159,19 +153,19 @@ def test_included_models_are_read_from_given_folders(tmp_path):
     include = "<include><uri>model://lift</uri><name>mine</name><pose>0 0 3 0 0 0</pose></include>"
     text = f"<sdf version='1.9'><world name='w'>{include}</world></sdf>"
     with pytest.raises(DescriptionError, match="package_dirs"):
-        Model.from_sdf(text)
-    model = Model.from_sdf(text, package_dirs=[tmp_path])
-    written_out = Model.from_sdf(sdf("<pose>0 0 3 0 0 0</pose>"))
+        ld.Model.from_sdf(text)
+    model = ld.Model.from_sdf(text, package_dirs=[tmp_path])
+    written_out = ld.Model.from_sdf(sdf("<pose>0 0 3 0 0 0</pose>"))
     assert model.name == "mine" and model.joint_names == ("up",)
     np.testing.assert_array_equal(model.frames["l"].placement, written_out.frames["l"].placement)
     inner = f"<sdf version='1.9'><model name='outer'>{include}</model></sdf>"
-    assert Model.from_sdf(inner, package_dirs=[tmp_path]).nv == 1
+    assert ld.Model.from_sdf(inner, package_dirs=[tmp_path]).nv == 1
     (tmp_path / "lift/model.sdf").write_text(text)
     with pytest.raises(DescriptionError, match=r"0 models|too many files"):
-        Model.from_sdf(text, package_dirs=[tmp_path])
+        ld.Model.from_sdf(text, package_dirs=[tmp_path])
     (tmp_path / "lift/model.sdf").write_text(sdf().replace("1.9", "1.5"))
     with pytest.raises(DescriptionError, match=r"version 1\.5 in a file of version 1\.9"):
-        Model.from_sdf(text, package_dirs=[tmp_path])
+        ld.Model.from_sdf(text, package_dirs=[tmp_path])
 
 
 @pytest.mark.filterwarnings("ignore::lie_dynamics_ros.lie_dynamics.errors.DescriptionWarning")
@@ -187,26 +181,26 @@ def test_included_models_are_merged_as_if_written_out(tmp_path):
     root, tie = f"<link name='root'>{SOLID}</link>", TIE.format("root", "post")
     text = f"<include merge='true'><uri>model://lift</uri>{turned}</include>"
     whole = f"<sdf version='1.9'><model name='m'>{root}{text}{tie}</model></sdf>"
-    read = Model.from_sdf(whole, package_dirs=[tmp_path])
+    read = ld.Model.from_sdf(whole, package_dirs=[tmp_path])
     own = f"<frame name='own'>{turned}</frame>"
     by_hand = tree.format("expressed_in='own'").replace("<pose>", "<pose relative_to='own'>")
     by_hand = by_hand.replace("<link name='l'>", "<link name='l'><pose relative_to='own'/>")
     by_hand += frames.replace("<frame name='mark'/>", "<frame name='mark' attached_to='own'/>")
-    other = Model.from_sdf(f"<sdf version='1.9'><model name='m'>{root}{own}{by_hand}{tie}</model></sdf>")
+    other = ld.Model.from_sdf(f"<sdf version='1.9'><model name='m'>{root}{own}{by_hand}{tie}</model></sdf>")
     assert read.nv == other.nv == 1
     for name in ("root", "post", "l", "tip", "mark"):
-        np.testing.assert_allclose(frame_pose(read, [0.3], name), frame_pose(other, [0.3], name), atol=1e-15)
-    np.testing.assert_allclose(inverse_dynamics(read, [0.3], [1], [2]), inverse_dynamics(other, [0.3], [1], [2]))
+        np.testing.assert_allclose(ld.frame_pose(read, [0.3], name), ld.frame_pose(other, [0.3], name), atol=1e-15)
+    np.testing.assert_allclose(ld.inverse_dynamics(read, [0.3], [1], [2]), ld.inverse_dynamics(other, [0.3], [1], [2]))
     with pytest.raises(DescriptionError, match="placement_frame 'tip'; none expected"):
         placed = whole.replace("</include>", "<placement_frame>tip</placement_frame></include>")
-        Model.from_sdf(placed, package_dirs=[tmp_path])
+        ld.Model.from_sdf(placed, package_dirs=[tmp_path])
     with pytest.raises(DescriptionError, match="'model://lost', which is not found in package_dirs"):
-        Model.from_sdf(whole.replace("://lift", "://lost"), package_dirs=[tmp_path])
+        ld.Model.from_sdf(whole.replace("://lift", "://lost"), package_dirs=[tmp_path])
 
 
 def test_an_old_sdf_is_refused_with_a_converter():
     with pytest.raises(DescriptionError, match="gz sdf -p"):
-        Model.from_sdf(sdf().replace("1.9", "1.2"))
+        ld.Model.from_sdf(sdf().replace("1.9", "1.2"))
 
 
 @pytest.mark.filterwarnings("ignore::lie_dynamics_ros.lie_dynamics.errors.DescriptionWarning")
@@ -222,17 +216,17 @@ def test_names_that_readers_invent_differ_from_those_of_the_file():
         f"<body name='b'><joint name='u'/>{geom}<site name='b'/><site name='site/b'/></body>",
     ):
         text = f"<mujoco><worldbody>{inner}</worldbody></mujoco>"
-        model, compiled = Model.from_mjcf(text), mujoco.MjModel.from_xml_string(text)
+        model, compiled = ld.Model.from_mjcf(text), mujoco.MjModel.from_xml_string(text)
         assert model.nv == compiled.nv and len(set(model.joint_names)) == compiled.njnt
         assert len(set(model.body_names)) == len(model.body_names)
         q, qd, qdd = (np.linspace(0.1, 0.7, model.nv) * k for k in (1, 2, 3))
         data = mujoco.MjData(compiled)
         data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
         mujoco.mj_inverse(compiled, data)
-        np.testing.assert_allclose(inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(ld.inverse_dynamics(model, q, qd, qdd), data.qfrc_inverse, rtol=1e-10, atol=1e-10)
     offset = LIFT.replace("'prismatic'", "'revolute'").replace("<axis>", "<pose>0 1 0 0 0 0</pose><axis>")
     tied = offset + TIE.format("l", "l/up")
-    assert Model.from_sdf(sdf(f"<link name='l/up'>{SOLID}</link>").replace(LIFT, tied)).nv == 1
+    assert ld.Model.from_sdf(sdf(f"<link name='l/up'>{SOLID}</link>").replace(LIFT, tied)).nv == 1
 
 
 TIE = "<joint name='tie' type='fixed'><parent>{}</parent><child>{}</child></joint>"
@@ -253,8 +247,8 @@ def test_a_weld_without_torque_holds_a_point(by_sites, scale):
     data = mujoco.MjData(compiled)
     mujoco.mj_forward(compiled, data)
     theirs = data.efc_J.reshape(-1, compiled.nv)[:, [3, 4, 5, 0, 1, 2]]  # angular first
-    model = Model.from_mjcf(text)
-    ours = constraint_jacobian(model, ConstraintSet.from_mjcf(model, text), model.neutral())
+    model = ld.Model.from_mjcf(text)
+    ours = ld.constraint_jacobian(model, ld.ConstraintSet.from_mjcf(model, text), model.neutral())
     rank = 6 if scale else 3
     assert [np.linalg.matrix_rank(x) for x in (theirs, ours, np.vstack((theirs, ours)))] == [rank] * 3
 
@@ -272,5 +266,5 @@ def test_an_actuator_may_have_several_controls():
         pytest.skip("this MuJoCo has no motors of several controls")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert Model.from_mjcf(text.encode()).nv == 1
+        assert ld.Model.from_mjcf(text.encode()).nv == 1
     assert any("actuators 'm'" in str(one.message) for one in caught)

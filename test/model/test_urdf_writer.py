@@ -6,19 +6,12 @@ from support.compare import relative
 from support.grids import every_run
 from support.robots import PANDA, TALOS, all_robots, load
 
-from lie_dynamics_ros.lie_dynamics import (
-    Model,
-    ModelBuilder,
-    SpatialInertia,
-    frame_pose,
-    inverse_dynamics,
-    joint_types,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.errors import DescriptionError
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
 
 UNREADABLE = {"ur_description/urdf/ur3.urdf"}
-ROD = SpatialInertia(1.0, [0.1, 0.2, 0.3], np.diag([0.2, 0.3, 0.25]))
+ROD = ld.SpatialInertia(1.0, [0.1, 0.2, 0.3], np.diag([0.2, 0.3, 0.25]))
 
 
 def same(model, again, rng):
@@ -37,12 +30,12 @@ def same(model, again, rng):
         for key in ("velocity", "effort", "acceleration", "deceleration", "jerk", "damping", "friction", "armature"):
             one, two = (getattr(m.limits, key)[j.v_slice] for m, j in ((model, joint), (again, other)))
             assert np.array_equal(one, two), (joint.name, key)
-    tau, other_tau = inverse_dynamics(model, q, *rates), inverse_dynamics(again, there, *others)
+    tau, other_tau = ld.inverse_dynamics(model, q, *rates), ld.inverse_dynamics(again, there, *others)
     for joint in model.joints:
         theirs = other_tau[again.joint(joint.name).v_slice]
         assert np.abs(tau[joint.v_slice] - theirs).max() < 1e-13 * np.abs(tau).max()
     for frame in model.frame_names:
-        assert relative(frame_pose(again, there, frame), frame_pose(model, q, frame)) < 1e-13, frame
+        assert relative(ld.frame_pose(again, there, frame), ld.frame_pose(model, q, frame)) < 1e-13, frame
 
 
 WRITTEN = [*((name, False) for name in all_robots() if name not in UNREADABLE), (PANDA, True), (TALOS, True)]
@@ -51,7 +44,7 @@ WRITTEN = [*((name, False) for name in all_robots() if name not in UNREADABLE), 
 @pytest.mark.parametrize(("name", "floating"), every_run([*WRITTEN[:-2:4], WRITTEN[-1]], WRITTEN))
 def test_robots_come_back(name, floating, rng):
     model = load(name, floating)
-    again = Model.from_urdf(model.to_urdf(), inertia_check="ignore")
+    again = ld.Model.from_urdf(model.to_urdf(), inertia_check="ignore")
     if model.nv:
         same(model, again, rng)
 
@@ -60,59 +53,59 @@ def test_a_model_built_by_code_comes_back(rng):
     place = se3.exp(rng.normal(size=6))
     steep = se3.from_parts(so3.from_rpy([0.3, np.pi / 2, 0.0]), [1, 2, 3])  # where roll and yaw are not unique
     model = (
-        ModelBuilder()
-        .add("b", joint=joint_types.planar([1, 2, -3]), placement=place, inertia=ROD, damping=0.5, friction=0.1)
-        .add("a", "b", joint_types.prismatic([1, 1, 0]), steep, ROD, lower=-1, upper=np.inf, velocity=2, jerk=9.0)
+        ld.ModelBuilder()
+        .add("b", joint=ld.joint_types.planar([1, 2, -3]), placement=place, inertia=ROD, damping=0.5, friction=0.1)
+        .add("a", "b", ld.joint_types.prismatic([1, 1, 0]), steep, ROD, lower=-1, upper=np.inf, velocity=2, jerk=9.0)
         .add("tool", "a", placement=place)
-        .add("hand", "tool", joint_types.revolute([0, 1, 1]), place, ROD, lower=-1, upper=2, effort=3, armature=0.04)
-        .add("massless", "hand", joint_types.continuous([1, 0, 0]), mimic=("hand", -2.0, 0.3))
+        .add("hand", "tool", ld.joint_types.revolute([0, 1, 1]), place, ROD, lower=-1, upper=2, effort=3, armature=0.04)
+        .add("massless", "hand", ld.joint_types.continuous([1, 0, 0]), mimic=("hand", -2.0, 0.3))
         .add("flag", None, placement=place)
         .build("odd")
     )
-    same(model, Model.from_urdf(model.to_urdf(), inertia_check="ignore"), rng)
+    same(model, ld.Model.from_urdf(model.to_urdf(), inertia_check="ignore"), rng)
 
 
 @pytest.mark.parametrize(
     ("kind", "limits", "says"),
     [
-        (joint_types.spherical(), {}, "'x': is spherical"),
-        (joint_types.universal(), {}, "'x': is universal"),
-        (joint_types.cylindrical(), {}, "'x': is cylindrical"),
-        (joint_types.planar(), {"armature": [1, 2, 3]}, r"'x': has armature \[1.0, 2.0, 3.0\]"),
-        (joint_types.planar(), {"damping": [1, 2, 3]}, r"'x': has damping \[1.0, 2.0, 3.0\]"),
-        (joint_types.planar(), {"lower": [-1, -1, -1]}, "'x': is planar and has position limits"),
+        (ld.joint_types.spherical(), {}, "'x': is spherical"),
+        (ld.joint_types.universal(), {}, "'x': is universal"),
+        (ld.joint_types.cylindrical(), {}, "'x': is cylindrical"),
+        (ld.joint_types.planar(), {"armature": [1, 2, 3]}, r"'x': has armature \[1.0, 2.0, 3.0\]"),
+        (ld.joint_types.planar(), {"damping": [1, 2, 3]}, r"'x': has damping \[1.0, 2.0, 3.0\]"),
+        (ld.joint_types.planar(), {"lower": [-1, -1, -1]}, "'x': is planar and has position limits"),
     ],
 )
 def test_what_urdf_cannot_hold_is_named(kind, limits, says):
-    model = ModelBuilder().add("x", joint=kind, inertia=ROD, **limits).build()
+    model = ld.ModelBuilder().add("x", joint=kind, inertia=ROD, **limits).build()
     with pytest.raises(DescriptionError, match=says):
         model.to_urdf()
 
 
 def test_a_screw_is_a_hinge_and_a_slide_that_mimics_it(rng):
     place = se3.exp(rng.normal(size=6))
-    screw = joint_types.helical([1, 2, 2], -0.3)
-    builder = ModelBuilder().add("x", joint=screw, placement=place, inertia=ROD, lower=-1, upper=2)
-    model = builder.add("y", "x", joint_types.revolute([0, 1, 0]), place, ROD).build()
-    again = Model.from_urdf(model.to_urdf(), couple_mimics=True, inertia_check="ignore")
+    screw = ld.joint_types.helical([1, 2, 2], -0.3)
+    builder = ld.ModelBuilder().add("x", joint=screw, placement=place, inertia=ROD, lower=-1, upper=2)
+    model = builder.add("y", "x", ld.joint_types.revolute([0, 1, 0]), place, ROD).build()
+    again = ld.Model.from_urdf(model.to_urdf(), couple_mimics=True, inertia_check="ignore")
     q, qd, qdd = model.random(rng), *rng.normal(size=(2, 2))
-    assert np.abs(inverse_dynamics(model, q, qd, qdd) - inverse_dynamics(again, q, qd, qdd)).max() < 1e-13
-    assert np.abs(frame_pose(model, q, "y") - frame_pose(again, q, "y")).max() < 1e-14
+    assert np.abs(ld.inverse_dynamics(model, q, qd, qdd) - ld.inverse_dynamics(again, q, qd, qdd)).max() < 1e-13
+    assert np.abs(ld.frame_pose(model, q, "y") - ld.frame_pose(again, q, "y")).max() < 1e-14
     assert (again.limits.lower[0], again.limits.upper[0]) == (-1.0, 2.0)
     with pytest.raises(DescriptionError, match="'x_rise': the name is needed for a screw"):
-        builder.add("flag", "y", joint_types.revolute(), joint_name="x_rise").build().to_urdf()
+        builder.add("flag", "y", ld.joint_types.revolute(), joint_name="x_rise").build().to_urdf()
 
 
 def test_armature_can_be_left_out():
-    model = ModelBuilder().add("x", joint=joint_types.revolute(), inertia=ROD, armature=0.1).build()
-    assert not Model.from_urdf(model.to_urdf(without_armature=True)).limits.armature.any()
+    model = ld.ModelBuilder().add("x", joint=ld.joint_types.revolute(), inertia=ROD, armature=0.1).build()
+    assert not ld.Model.from_urdf(model.to_urdf(without_armature=True)).limits.armature.any()
 
 
 def test_coupled_mimics_are_named():
     hand = (
-        ModelBuilder()
-        .add("x", joint=joint_types.revolute(), inertia=ROD)
-        .add("y", "x", joint_types.revolute(), inertia=ROD, mimic=("x", 1.0, 0.0))
+        ld.ModelBuilder()
+        .add("x", joint=ld.joint_types.revolute(), inertia=ROD)
+        .add("y", "x", ld.joint_types.revolute(), inertia=ROD, mimic=("x", 1.0, 0.0))
         .build()
     )
     with pytest.raises(DescriptionError, match="'y': is coupled"):

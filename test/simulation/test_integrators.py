@@ -5,23 +5,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 from simulation_robots import floating_tree, mixed_tree, pendulum, reference, state
 
-from lie_dynamics_ros.lie_dynamics import (
-    ModelBuilder,
-    SpatialInertia,
-    forward_dynamics,
-    forward_kinematics,
-    joint_types,
-    kinetic_energy,
-    momentum,
-    potential_energy,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.simulation import integrate_motion, simulate
 
 ORDERS = {"semi_implicit": 1, "rkmk4": 4, "variational": 2}
 
 
 def energy(model, motion):
-    return kinetic_energy(model, motion.q, motion.qd) + potential_energy(model, motion.q)
+    return ld.kinetic_energy(model, motion.q, motion.qd) + ld.potential_energy(model, motion.q)
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +48,13 @@ def test_compiled_steps_are_those_of_the_generic_integrators(problem, method):
     model, q, qd, tau, _ = problem
     a = simulate(model, q, qd, tau, duration=0.01, step=1e-4, method=method)
     b = integrate_motion(
-        model, lambda _t, x, v: forward_dynamics(model, x, v, tau), q, qd, step=1e-4, steps=100, method=method
+        model, lambda _t, x, v: ld.forward_dynamics(model, x, v, tau), q, qd, step=1e-4, steps=100, method=method
     )
     # The compiled method cuts off the series of du/dt after u^2, which the order allows.
     allowed = 1e-12 if method == "semi_implicit" else 1e-9
     assert np.abs(model.difference(b.q, a.q)).max() < allowed * np.abs(qd).max()
     assert np.abs(b.qd - a.qd).max() < allowed * np.abs(b.qd).max()
-    assert np.allclose(a.qdd[0], forward_dynamics(model, q, qd, tau), rtol=1e-11, atol=1e-11)
+    assert np.allclose(a.qdd[0], ld.forward_dynamics(model, q, qd, tau), rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("gravity", [(0, 0, 0), (0, 0, -3)])
@@ -72,7 +63,7 @@ def test_variational_keeps_momentum_exactly(gravity):
     model = floating_tree().with_gravity(gravity)
     q, qd = state(model, 7, 2.0)
     motion = simulate(model, q, qd, duration=2.0, step=5e-3, method="variational")
-    found = momentum(model, motion.q, motion.qd)
+    found = ld.momentum(model, motion.q, motion.qd)
     scale = np.abs(found).max()
     kept = slice(None) if gravity == (0, 0, 0) else [3, 4]
     assert np.abs(found - found[0])[:, kept].max() < 1e-10 * scale
@@ -110,8 +101,8 @@ def test_variational_energy_of_a_tree_with_balls_is_of_second_order():
 def test_symmetric_top_in_free_flight(method):
     """Closed form: R(t) = exp(L t / I1) exp((1 - I3 / I1) w3 t e3), with L the constant angular momentum."""
     a, c, w = 0.4, 0.1, np.array([0.7, -0.3, 5.0])
-    top = SpatialInertia(2.0, np.zeros(3), np.diag([a, a, c]))
-    model = ModelBuilder((0, 0, -9.81)).add("top", joint=joint_types.free(), inertia=top).build("top")
+    top = ld.SpatialInertia(2.0, np.zeros(3), np.diag([a, a, c]))
+    model = ld.ModelBuilder((0, 0, -9.81)).add("top", joint=ld.joint_types.free(), inertia=top).build("top")
     v, duration = np.array([1.0, 2.0, 3.0]), 1.5
     h = 1e-5 if method == "semi_implicit" else 5e-4
     motion = simulate(model, model.neutral(), np.concatenate([w, v]), duration=duration, step=h, method=method)
@@ -119,7 +110,7 @@ def test_symmetric_top_in_free_flight(method):
     expected = Rotation.from_rotvec(angular * duration / a) * Rotation.from_rotvec(
         [0, 0, (1 - c / a) * w[2] * duration]
     )
-    T = forward_kinematics(model, motion.q[-1])[0]
+    T = ld.forward_kinematics(model, motion.q[-1])[0]
     off = (Rotation.from_matrix(T[:3, :3]) * expected.inv()).magnitude()
     fall = v * duration + 0.5 * model.gravity * duration**2
     assert off < {"semi_implicit": 2e-3, "rkmk4": 1e-11, "variational": 5e-5}[method]
@@ -136,13 +127,13 @@ def test_variational_step_makes_the_discrete_action_stationary():
 
     def lagrangian(x, y):
         kinetic = 0.0
-        for A, B, body in zip(forward_kinematics(model, x), forward_kinematics(model, y), bodies, strict=True):
+        for A, B, body in zip(ld.forward_kinematics(model, x), ld.forward_kinematics(model, y), bodies, strict=True):
             turn = A[:3, :3].T @ B[:3, :3]
             W = 2.0 * (turn - np.eye(3)) @ np.linalg.inv(turn + np.eye(3)) / h  # the inverse of the Cayley map
             w = np.array([W[2, 1], W[0, 2], W[1, 0]])
             v = ((B - A) @ [*body.com, 1.0])[:3] / h
             kinetic += 0.5 * (body.mass * v @ v + w @ body.inertia @ w)
-        return h * (kinetic - 0.5 * (potential_energy(model, x) + potential_energy(model, y)))
+        return h * (kinetic - 0.5 * (ld.potential_energy(model, x) + ld.potential_energy(model, y)))
 
     def action(e):
         middle = model.integrate(q[1], e)

@@ -8,16 +8,7 @@ from simulation_robots import mixed_tree, pendulum, slider, state
 from support import sample_trees
 
 import lie_dynamics_ros
-from lie_dynamics_ros.lie_dynamics import (
-    Model,
-    ModelBuilder,
-    SpatialInertia,
-    hybrid_dynamics,
-    inverse_dynamics,
-    joint_types,
-    kinetic_energy,
-    potential_energy,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.errors import GroupError, InputError, SimulationError, SingularityError
 from lie_dynamics_ros.lie_dynamics.simulation import JointPhysics, Simulator, simulate
 
@@ -66,10 +57,10 @@ def test_friction_in_a_chain_only_takes_energy_and_obeys_coulombs_law():
     model = pendulum(4)
     joints = physics(model, friction=6.0)
     motion = simulate(model, [1.2, -0.5, 0.8, 0.3], np.zeros(4), duration=15.0, step=2e-4, joints=joints)
-    E = kinetic_energy(model, motion.q, motion.qd) + potential_energy(model, motion.q)
+    E = ld.kinetic_energy(model, motion.q, motion.qd) + ld.potential_energy(model, motion.q)
     assert np.diff(E).max() < 1e-4 * (E[0] - E[-1])
     assert (motion.qd[-1] == 0.0).all()  # hangs at an angle that friction can hold
-    friction = inverse_dynamics(model, motion.q[:-1], motion.qd[:-1], np.diff(motion.qd, axis=0) / 2e-4)
+    friction = ld.inverse_dynamics(model, motion.q[:-1], motion.qd[:-1], np.diff(motion.qd, axis=0) / 2e-4)
     assert np.abs(friction).max() <= 6.0 * (1 + 1e-6)
     slipping = motion.qd[1:] != 0.0
     assert np.allclose(friction[slipping], -6.0 * np.sign(motion.qd[1:][slipping]), atol=1e-6)
@@ -102,7 +93,7 @@ def test_stops_from_limits_hold_full_effort_at_any_step():
 
 
 def _panda():
-    return Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
+    return ld.Model.from_urdf(Path(lie_dynamics_ros.__file__).parent / "urdf" / "panda_arm.urdf")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -122,7 +113,7 @@ def test_prescribed_accelerations_are_followed_and_their_forces_drive_the_same_m
     allowed = {"semi_implicit": 1e-4, "rkmk4": 1e-3, "variational": 1e-4}[method]  # forces are held over each step
     assert np.abs(model.difference(motion.q[-1], replay.q[-1])).max() < allowed
     loss = np.where(given, 0.0, -joints.damping * qd)
-    expected = hybrid_dynamics(model, q, qd, qdd, tau + loss, given)[1] + np.where(given, joints.damping * qd, -loss)
+    expected = ld.hybrid_dynamics(model, q, qd, qdd, tau + loss, given)[1] + np.where(given, joints.damping * qd, -loss)
     assert np.abs(motion.tau[0] - expected).max() < {"variational": 5e-3}.get(method, 2e-4) * np.abs(expected).max()
 
 
@@ -152,8 +143,8 @@ def test_same_bits_again_and_in_pieces(method):
 
 
 def test_external_wrench_acts_in_the_body_frame():
-    box = SpatialInertia(2.0, np.zeros(3), np.eye(3))
-    model = ModelBuilder((0, 0, 0)).add("box", joint=joint_types.free(), inertia=box).build("box")
+    box = ld.SpatialInertia(2.0, np.zeros(3), np.eye(3))
+    model = ld.ModelBuilder((0, 0, 0)).add("box", joint=ld.joint_types.free(), inertia=box).build("box")
     for method in METHODS:
         motion = simulate(
             model, model.neutral(), np.zeros(6), duration=1.0, method=method, f_ext=[[0, 0, 0, 4.0, 0, 0]]
@@ -166,18 +157,18 @@ def test_user_defined_and_coupled_joints_take_the_general_way():
     custom = sample_trees.to_model(sample_trees.chain(rng, ["revolute", "custom_rail"]))
     q, qd = state(custom, 2, 0.3)
     motion = simulate(custom, q, qd, duration=0.3, method="rkmk4")
-    E = kinetic_energy(custom, motion.q, motion.qd) + potential_energy(custom, motion.q)
+    E = ld.kinetic_energy(custom, motion.q, motion.qd) + ld.potential_energy(custom, motion.q)
     assert np.ptp(E) < 1e-7 * np.abs(E).max()
     damped = simulate(custom, q, qd, duration=0.1, joints=physics(custom, damping=2.0))
-    assert kinetic_energy(custom, damped.q, damped.qd)[-1] < kinetic_energy(custom, motion.q, motion.qd)[100]
+    assert ld.kinetic_energy(custom, damped.q, damped.qd)[-1] < ld.kinetic_energy(custom, motion.q, motion.qd)[100]
     with pytest.raises(InputError, match="variational"):
         simulate(custom, q, qd, duration=0.1, method="variational")
 
 
 def test_joint_terms_of_the_model_count():
     model = slider(2.0)
-    terms = ModelBuilder((0, 0, 0)).add(
-        "box", joint=joint_types.prismatic([1, 0, 0]), inertia=SpatialInertia(1.5, np.zeros(3), np.eye(3)),
+    terms = ld.ModelBuilder((0, 0, 0)).add(
+        "box", joint=ld.joint_types.prismatic([1, 0, 0]), inertia=ld.SpatialInertia(1.5, np.zeros(3), np.eye(3)),
         damping=4.0, armature=0.5,
     ).build("slider").with_joint_terms(armature=True, damping=True)  # fmt: skip
     for method in METHODS:
@@ -206,6 +197,6 @@ def test_bad_input_is_refused_by_name():
         physics(model, friction=-1.0)
     with pytest.raises(SimulationError, match="no solution"):
         simulate(model, q, 500 * qd, duration=0.1, step=0.1, method="variational")
-    massless = ModelBuilder().add("a", joint=joint_types.revolute([1, 0, 0])).build("massless")
+    massless = ld.ModelBuilder().add("a", joint=ld.joint_types.revolute([1, 0, 0])).build("massless")
     with pytest.raises(SingularityError, match="a"):
         simulate(massless, [0.0], [0.0], duration=0.01)

@@ -5,17 +5,7 @@ import pytest
 import yaml
 from scipy.optimize import brentq, minimize, root
 
-from lie_dynamics_ros.lie_dynamics import (
-    ClosedLoopTracker,
-    ConstraintSet,
-    Model,
-    consistent_acceleration,
-    consistent_velocity,
-    constrained_inverse_dynamics,
-    constraint_error,
-    mechanism,
-    stewart,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.errors import LieDynamicsError
 from lie_dynamics_ros.lie_dynamics.lie import se3, so3
 from lie_dynamics_ros.lie_dynamics.stewart import (
@@ -164,13 +154,13 @@ def test_what_takes_point_joints_refuses_others():
         np.ones(6),
     )
     for call in (
-        lambda: stewart.StewartTracker(platform, home),
-        lambda: stewart.StewartFusion(platform, home),
-        lambda: stewart.assembly_modes(platform, lengths),
-        lambda: stewart.solve_forward_kinematics(platform, lengths, home),
-        lambda: stewart.solve_from_home(platform, lengths),
-        lambda: stewart.level_home(platform, lengths),
-        lambda: stewart.leg_length_second_derivatives(platform, home),
+        lambda: ld.stewart.StewartTracker(platform, home),
+        lambda: ld.stewart.StewartFusion(platform, home),
+        lambda: ld.stewart.assembly_modes(platform, lengths),
+        lambda: ld.stewart.solve_forward_kinematics(platform, lengths, home),
+        lambda: ld.stewart.solve_from_home(platform, lengths),
+        lambda: ld.stewart.level_home(platform, lengths),
+        lambda: ld.stewart.leg_length_second_derivatives(platform, home),
         lambda: OffsetPlatform(platform, [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], 0.0, 0.0),
         lambda: OffsetPlatform.square_at(platform, home, 0.0, 0.0),
     ):
@@ -303,38 +293,38 @@ def test_poses_and_rates_with_screws(rng):
 def test_the_mechanism_with_screws(rng, tmp_path):
     """Its slides are what the minimiser's twists make of the lengths; motors hold the platform by virtual work."""
     platform, T = screwed(rng), near_home(rng, 3)
-    made = mechanism("6-UCU", geometry=platform)
+    made = ld.mechanism("6-UCU", geometry=platform)
     q = made.configuration(T)
-    assert np.abs(constraint_error(made.model, made.constraints, q)).max() < 1e-14
+    assert np.abs(ld.constraint_error(made.model, made.constraints, q)).max() < 1e-14
     _, start = half_turns(platform, POINTS.home_pose)
     for pose, motors in zip(T, made.motors(q), strict=True):
         lengths, twists = half_turns(platform, pose)
         turned = np.angle(np.exp(1j * (twists - start)))
         assert motors == pytest.approx(lengths - platform.screw_leads * turned / (2.0 * np.pi), abs=1e-10)
-    tracker = ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated, max_steps=10_000)
+    tracker = ld.ClosedLoopTracker(made.model, made.constraints, made.q, made.actuated, max_steps=10_000)
     for pose in T:
         state = tracker.update(platform.leg_lengths(pose))
         assert state.valid and np.abs(made.pose(state.q) - pose).max() < 1e-12
-    light = mechanism("6-UCU", geometry=platform, cylinder_mass=0.0, piston_mass=0.0, knuckle_mass=1e-12)
+    light = ld.mechanism("6-UCU", geometry=platform, cylinder_mass=0.0, piston_mass=0.0, knuckle_mass=1e-12)
     zero, places = np.zeros(light.model.nv), [light.model.joint(name).v_slice.start for name in light.actuated]
-    held = constrained_inverse_dynamics(light.model, light.constraints, light.configuration(T[0]), zero, zero,
+    held = ld.constrained_inverse_dynamics(light.model, light.constraints, light.configuration(T[0]), zero, zero,
                                         actuated=light.actuated)  # fmt: skip
     weight = np.append(np.zeros(3), T[0][:3, :3].T @ [0.0, 0.0, -9.81 * 3.0])  # of the disc of 3 kg
     assert np.abs(platform.jacobian(T[0]).T @ held.tau[places] + weight).max() < 1e-9
     assert holding_forces(platform, T[0], weight) == pytest.approx(held.tau[places], abs=1e-9)
     at = light.model, light.constraints, light.configuration(T[0])
-    qd = consistent_velocity(*at, zero + 3.0, held=["platform"])
-    qdd = consistent_acceleration(*at, qd, zero, held=["platform"])
-    moving = constrained_inverse_dynamics(*at, qd, qdd, actuated=light.actuated)
+    qd = ld.consistent_velocity(*at, zero + 3.0, held=["platform"])
+    qdd = ld.consistent_acceleration(*at, qd, zero, held=["platform"])
+    moving = ld.constrained_inverse_dynamics(*at, qd, qdd, actuated=light.actuated)
     load = PlatformLoad(light.model.inertia("platform"))
     forces = leg_forces(platform, T[0], np.full(6, 3.0), np.zeros(6), load)
     assert forces == pytest.approx(moving.tau[places], abs=1e-8)
     assert np.abs(forces - held.tau[places]).max() > 0.1
     urdf, loops, _ = made.write(tmp_path)  # screws are hinges and slides there
-    robot = Model.from_urdf(urdf)
+    robot = ld.Model.from_urdf(urdf)
     start = yaml.safe_load((tmp_path / "6_ucu.yaml").read_text())["/**"]["closed_loop"]["ros__parameters"]
     home, motors = start["start_positions"], start["measured_joints"]
-    tracker = ClosedLoopTracker(robot, ConstraintSet.from_yaml(robot, loops), home, motors, max_steps=10_000)
+    tracker = ld.ClosedLoopTracker(robot, ld.ConstraintSet.from_yaml(robot, loops), home, motors, max_steps=10_000)
     assert np.abs(tracker.update(platform.leg_lengths(T[0])).require().pose("platform") - T[0]).max() < 1e-12
 
 

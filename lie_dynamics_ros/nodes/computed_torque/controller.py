@@ -82,6 +82,11 @@ class ControlOutput:
     desired_position: Array
     desired_velocity: Array
 
+    def copy(self) -> ControlOutput:
+        """Return the same with arrays of its own."""
+        place, rate = self.desired_position.copy(), self.desired_velocity.copy()
+        return replace(self, effort=self.effort.copy(), desired_position=place, desired_velocity=rate)
+
 
 @dataclass(slots=True)
 class CallState:
@@ -259,12 +264,12 @@ class Controller:
             if error.kind != IMPLAUSIBLE or calls.output is None:
                 raise
             calls.last, calls.implausible = stamp, calls.implausible + 1
-            return replace(calls.output, effort=calls.output.effort.copy())
+            return calls.output.copy()
         answer = core.answer(state)
         calls.last, desired = stamp, answer.desired
         place, rate = np.array(inputs.as_told(desired.position)), np.array(desired.velocity)
         calls.output = ControlOutput(np.array(answer.effort), answer.phase, answer.reason, answer.mode, place, rate)
-        return replace(calls.output, effort=calls.output.effort.copy())
+        return calls.output.copy()
 
     def follow(
         self,

@@ -5,21 +5,11 @@ import pytest
 from dynamics.coupled.test_coupled_mimics import HAND, G, widen
 from support.compare import relative
 
-from lie_dynamics_ros.lie_dynamics import (
-    Model,
-    forward_dynamics,
-    forward_dynamics_derivatives,
-    hybrid_dynamics,
-    hybrid_dynamics_derivatives,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    mass_matrix,
-    torque_regressor,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 MODELS = {
-    "rigid": Model.from_urdf(HAND, couple_mimics=True),
-    "with armature and damping": Model.from_urdf(HAND, couple_mimics=True).with_joint_terms(
+    "rigid": ld.Model.from_urdf(HAND, couple_mimics=True),
+    "with armature and damping": ld.Model.from_urdf(HAND, couple_mimics=True).with_joint_terms(
         armature=True, damping=True
     ),
 }
@@ -43,18 +33,18 @@ def model(request):
 
 def test_inverse(model, rng):
     q, qd, qdd = rng.normal(size=(3, 2))
-    found = inverse_dynamics_derivatives(model, q, qd, qdd)
-    assert relative(found.dq, difference(lambda x: inverse_dynamics(model, x, qd, qdd), q)) < TOLERANCE
-    assert relative(found.dqd, difference(lambda x: inverse_dynamics(model, q, x, qdd), qd)) < TOLERANCE
-    assert relative(found.dqdd, mass_matrix(model, q)) < 1e-12
+    found = ld.inverse_dynamics_derivatives(model, q, qd, qdd)
+    assert relative(found.dq, difference(lambda x: ld.inverse_dynamics(model, x, qd, qdd), q)) < TOLERANCE
+    assert relative(found.dqd, difference(lambda x: ld.inverse_dynamics(model, q, x, qdd), qd)) < TOLERANCE
+    assert relative(found.dqdd, ld.mass_matrix(model, q)) < 1e-12
 
 
 def test_forward(model, rng):
     q, qd, tau = rng.normal(size=(3, 2))
-    found = forward_dynamics_derivatives(model, q, qd, tau)
-    assert relative(found.dq, difference(lambda x: forward_dynamics(model, x, qd, tau), q)) < TOLERANCE
-    assert relative(found.dqd, difference(lambda x: forward_dynamics(model, q, x, tau), qd)) < TOLERANCE
-    assert relative(found.dtau @ mass_matrix(model, q), np.eye(2)) < 1e-10
+    found = ld.forward_dynamics_derivatives(model, q, qd, tau)
+    assert relative(found.dq, difference(lambda x: ld.forward_dynamics(model, x, qd, tau), q)) < TOLERANCE
+    assert relative(found.dqd, difference(lambda x: ld.forward_dynamics(model, q, x, tau), qd)) < TOLERANCE
+    assert relative(found.dtau @ ld.mass_matrix(model, q), np.eye(2)) < 1e-10
 
 
 @pytest.mark.parametrize("given", [[False, False], [True, False], [False, True], [True, True]])
@@ -62,9 +52,9 @@ def test_hybrid(model, rng, given):
     q, qd, command = rng.normal(size=(3, 2))
 
     def both(q, qd, command):
-        return np.concatenate(hybrid_dynamics(model, q, qd, command, command, given))
+        return np.concatenate(ld.hybrid_dynamics(model, q, qd, command, command, given))
 
-    found = hybrid_dynamics_derivatives(model, q, qd, command, command, given)
+    found = ld.hybrid_dynamics_derivatives(model, q, qd, command, command, given)
     for along, wanted in (
         ("dq", difference(lambda x: both(x, qd, command), q)),
         ("dqd", difference(lambda x: both(q, x, command), qd)),
@@ -77,8 +67,10 @@ def test_hybrid(model, rng, given):
 def test_regressor(rng):
     """What the joints of the whole robot feel, reduced as their forces are."""
     q, qd, qdd = rng.normal(size=(3, 2))
-    coupled, whole = MODELS["rigid"], Model.from_urdf(HAND)
-    assert relative(torque_regressor(coupled, q, qd, qdd), G.T @ torque_regressor(whole, *widen(q, qd, qdd))) < 1e-12
+    coupled, whole = MODELS["rigid"], ld.Model.from_urdf(HAND)
+    assert (
+        relative(ld.torque_regressor(coupled, q, qd, qdd), G.T @ ld.torque_regressor(whole, *widen(q, qd, qdd))) < 1e-12
+    )
     parameters = np.concatenate([coupled.inertia(name).parameters() for name in coupled.body_names])
-    tau = inverse_dynamics(coupled, q, qd, qdd)
-    assert relative(torque_regressor(coupled, q, qd, qdd) @ parameters, tau) < 1e-12
+    tau = ld.inverse_dynamics(coupled, q, qd, qdd)
+    assert relative(ld.torque_regressor(coupled, q, qd, qdd) @ parameters, tau) < 1e-12

@@ -9,28 +9,22 @@ import pytest
 from support.grids import every_run
 from support.sample_trees import chain, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    forward_dynamics_derivatives,
-    hybrid_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    torque_regressor,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 BLOCKS = ("dqdd_dq", "dqdd_dqd", "dqdd_dgiven", "dtau_dq", "dtau_dqd", "dtau_dgiven", "qdd", "tau")
 MASK = np.random.default_rng(5).random(200) < 0.5
 
 
 def hybrid(model, q, qd, qdd, **options):
-    found = hybrid_dynamics_derivatives(model, q, qd, qdd, qdd, MASK[: model.nv], **options)
+    found = ld.hybrid_dynamics_derivatives(model, q, qd, qdd, qdd, MASK[: model.nv], **options)
     return tuple(getattr(found, name) for name in BLOCKS)
 
 
 CALLS = {
-    "inverse": inverse_dynamics_derivatives,
-    "forward": forward_dynamics_derivatives,
+    "inverse": ld.inverse_dynamics_derivatives,
+    "forward": ld.forward_dynamics_derivatives,
     "hybrid": hybrid,
-    "regressor": lambda *args, **options: (torque_regressor(*args, **options),),
+    "regressor": lambda *args, **options: (ld.torque_regressor(*args, **options),),
 }
 
 
@@ -93,5 +87,5 @@ def test_one_bad_state_of_a_batch_is_found(call, rng):
     for count, bad in ((8, 5), (21, 20)):
         q, qd, qdd = states(tree, rng, count)
         qd[bad, 3] = 1e200  # its square overflows
-        with pytest.raises(InputError, match="overflow"):
+        with pytest.raises(ld.InputError, match="overflow"):
             call(model, q, qd, qdd)

@@ -6,18 +6,7 @@ from support.compare import relative
 from support.pin_oracle import robot
 from support.robots import PANDA, PR2, TALOS, UR5
 
-from lie_dynamics_ros.lie_dynamics import (
-    GroupError,
-    InputError,
-    ModelBuilder,
-    SingularityError,
-    SpatialInertia,
-    forward_dynamics_derivatives,
-    hybrid_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    joint_types,
-    torque_regressor,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 ROBOTS = [(PANDA, False), (UR5, False), (UR5, True), (TALOS, False), (TALOS, True), (PR2, True)]
 #: Where each of our ten parameters is among Pinocchio's, who has Iyy before Ixz.
@@ -56,13 +45,13 @@ def compare(call, which, name, rng, bound):
 
 @pytest.mark.parametrize("name", ROBOTS, ids=str)
 def test_inverse_dynamics(name, rng):
-    compare(inverse_dynamics_derivatives, "computeRNEADerivatives", name, rng, 1e-12)
+    compare(ld.inverse_dynamics_derivatives, "computeRNEADerivatives", name, rng, 1e-12)
 
 
 @pytest.mark.parametrize("name", ROBOTS, ids=str)
 def test_forward_dynamics(name, rng):
     # The condition of M is 1e4 (arms) to 1e7 (PR2); Pinocchio's results carry it too.
-    oracle, found = compare(forward_dynamics_derivatives, "computeABADerivatives", name, rng, 1e-10)
+    oracle, found = compare(ld.forward_dynamics_derivatives, "computeABADerivatives", name, rng, 1e-10)
     for state, single in found:
         assert relative(single.qdd, oracle.forward_dynamics(*state)) < 1e-10
 
@@ -75,22 +64,22 @@ def test_regressor(name, rng):
         expected = oracle.pin.computeJointTorqueRegressor(oracle.model, oracle.data, *state)
         by_body = np.asarray(expected).reshape(model.nv, -1, 10)[:, np.array(oracle.to_joint) - 1][..., PARAMETERS]
         expected = oracle.from_v(by_body.reshape(model.nv, -1).T).T
-        assert relative(torque_regressor(model, q, qd, qdd), expected) < 1e-12
+        assert relative(ld.torque_regressor(model, q, qd, qdd), expected) < 1e-12
 
 
 @pytest.mark.parametrize("batch", [(), (3,)], ids=str)
 def test_a_link_without_mass(batch, rng):
-    rod = SpatialInertia(2.0, [0.3, 0.1, 0.2], np.diag([0.02, 0.03, 0.04]))
-    builder = ModelBuilder().add("arm", joint=joint_types.revolute(), inertia=rod)
-    model = builder.add("tip", "arm", joint_types.universal([0, 0, 1], [1, 0, 0]), np.eye(4)).build()
+    rod = ld.SpatialInertia(2.0, [0.3, 0.1, 0.2], np.diag([0.02, 0.03, 0.04]))
+    builder = ld.ModelBuilder().add("arm", joint=ld.joint_types.revolute(), inertia=rod)
+    model = builder.add("tip", "arm", ld.joint_types.universal([0, 0, 1], [1, 0, 0]), np.eye(4)).build()
     q, qd, x = rng.normal(size=(3, *batch, model.nv))
-    inverse_dynamics_derivatives(model, q, qd, x)
-    with pytest.raises(SingularityError, match="joint 'tip'"):
-        forward_dynamics_derivatives(model, q, qd, x)
+    ld.inverse_dynamics_derivatives(model, q, qd, x)
+    with pytest.raises(ld.SingularityError, match="joint 'tip'"):
+        ld.forward_dynamics_derivatives(model, q, qd, x)
     some = np.array([True, True, False])
-    with pytest.raises(SingularityError, match="joint 'tip'"):
-        hybrid_dynamics_derivatives(model, q, qd, x, x, some)
-    found = hybrid_dynamics_derivatives(model, q, qd, x, x, ~some | [False, True, False])
+    with pytest.raises(ld.SingularityError, match="joint 'tip'"):
+        ld.hybrid_dynamics_derivatives(model, q, qd, x, x, some)
+    found = ld.hybrid_dynamics_derivatives(model, q, qd, x, x, ~some | [False, True, False])
     assert np.isfinite(found.dtau_dq).all()
 
 
@@ -101,23 +90,23 @@ def test_bad_input(batch, rng):
     x = rng.normal(size=(*batch, model.nv))
     mask = np.zeros(model.nv, bool)
     calls = (
-        lambda q, x: inverse_dynamics_derivatives(model, q, x, x),
-        lambda q, x: forward_dynamics_derivatives(model, q, x, x),
-        lambda q, x: hybrid_dynamics_derivatives(model, q, x, x, x, mask),
-        lambda q, x: torque_regressor(model, q, x, x),
+        lambda q, x: ld.inverse_dynamics_derivatives(model, q, x, x),
+        lambda q, x: ld.forward_dynamics_derivatives(model, q, x, x),
+        lambda q, x: ld.hybrid_dynamics_derivatives(model, q, x, x, x, mask),
+        lambda q, x: ld.torque_regressor(model, q, x, x),
     )
     wrong, nan = q.copy(), x.copy()
     wrong[..., 0] = 0.1
     nan[..., 7] = np.nan
     for call in calls:
         call(q.tolist(), x)
-        with pytest.raises(GroupError, match="root_joint"):
+        with pytest.raises(ld.GroupError, match="root_joint"):
             call(wrong, x)
-        with pytest.raises(InputError, match="joint"):
+        with pytest.raises(ld.InputError, match="joint"):
             call(q, nan)
-        with pytest.raises(InputError, match="shape"):
+        with pytest.raises(ld.InputError, match="shape"):
             call(q[..., :-1], x)
-    with pytest.raises(InputError, match="f_ext"):
-        inverse_dynamics_derivatives(model, q, x, x, np.zeros((3, 3)))
-    with pytest.raises(InputError, match="prescribed"):
-        hybrid_dynamics_derivatives(model, q, x, x, x, mask[:-1])
+    with pytest.raises(ld.InputError, match="f_ext"):
+        ld.inverse_dynamics_derivatives(model, q, x, x, np.zeros((3, 3)))
+    with pytest.raises(ld.InputError, match="prescribed"):
+        ld.hybrid_dynamics_derivatives(model, q, x, x, x, mask[:-1])

@@ -13,12 +13,7 @@ from support.compare import relative
 from support.pin_oracle import pinocchio
 from support.sample_trees import branched
 
-from lie_dynamics_ros.lie_dynamics import (
-    Parameter,
-    forward_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    inverse_dynamics_sensitivity,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 RIGHT = ["revolute", "prismatic", "helical", "cylindrical", "spherical", "free"]
 WRONG = ["universal", "euler_angles", "composite", "planar"]
@@ -32,7 +27,7 @@ def test_each_kind(kind, rng):
     model, oracle = both(tree, kinds)
     q, (qd, qdd) = tree.random(rng), rng.normal(size=(2, tree.nv))
     f_ext = rng.normal(size=(model.n_bodies, 6))
-    found = inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
+    found = ld.inverse_dynamics_derivatives(model, q, qd, qdd, f_ext)
     *first, mass = theirs(oracle, "computeRNEADerivatives", q, qd, qdd, f_ext)
     if kind in WRONG:
         units, h = np.eye(model.nv), 1e-30
@@ -41,10 +36,10 @@ def test_each_kind(kind, rng):
         first = [np.imag(block).T / h for block in (along_q, along_qd)]
     for block, expected in zip((found.dq, found.dqd, found.dqdd), (*first, mass), strict=True):
         assert relative(block, expected) < 1e-12
-    for make, expected in zip((Parameter.q, Parameter.qd, Parameter.qdd), (*first, mass), strict=True):
-        columns = inverse_dynamics_sensitivity(model, q, qd, qdd, [make(k) for k in range(model.nv)], f_ext)
+    for make, expected in zip((ld.Parameter.q, ld.Parameter.qd, ld.Parameter.qdd), (*first, mass), strict=True):
+        columns = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, [make(k) for k in range(model.nv)], f_ext)
         assert relative(columns.T, expected) < 1e-12
-    forward = forward_dynamics_derivatives(model, q, qd, qdd, f_ext)
+    forward = ld.forward_dynamics_derivatives(model, q, qd, qdd, f_ext)
     *_, inverse_mass = blocks = theirs(oracle, "computeABADerivatives", q, qd, qdd, f_ext)
     assert relative(forward.dtau, inverse_mass) < 1e-10  # condition of the mass matrix
     if kind in RIGHT:

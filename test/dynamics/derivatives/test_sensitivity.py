@@ -7,17 +7,7 @@ from support.dense import Tree
 from support.motions import hat, inverse, product, vee
 from support.sample_trees import around, branched, each_kind, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import (
-    Parameter,
-    external_wrench,
-    forward_dynamics_sensitivity,
-    hybrid_dynamics_derivatives,
-    hybrid_dynamics_sensitivity,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    inverse_dynamics_sensitivity,
-    mass_matrix,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 from lie_dynamics_ros.lie_dynamics.lie import inertial_parameters
 
 STEP = 1e-30
@@ -66,19 +56,19 @@ def test_states_and_commands(kind):
     model, n = to_model(tree), tree.nv
     q, qd, qdd, f = state_of(tree, rng)
     tau = rng.normal(size=n)
-    states = [make(k) for make in (Parameter.q, Parameter.qd) for k in range(n)]
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, states + [Parameter.qdd(k) for k in range(n)], f)
-    assert relative(found.T, np.hstack(inverse_dynamics_derivatives(model, q, qd, qdd, f))) < 1e-11
-    M = mass_matrix(model, q)
+    states = [make(k) for make in (ld.Parameter.q, ld.Parameter.qd) for k in range(n)]
+    found = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, states + [ld.Parameter.qdd(k) for k in range(n)], f)
+    assert relative(found.T, np.hstack(ld.inverse_dynamics_derivatives(model, q, qd, qdd, f))) < 1e-11
+    M = ld.mass_matrix(model, q)
     for given in (np.zeros(n, bool), np.ones(n, bool), rng.random(n) < 0.5):
-        parameters = states + [Parameter.qdd(k) if given[k] else Parameter.tau(k) for k in range(n)]
-        dqdd, dtau = hybrid_dynamics_sensitivity(model, q, qd, qdd, tau, given, parameters, f)
-        whole = hybrid_dynamics_derivatives(model, q, qd, qdd, tau, given, f)
+        parameters = states + [ld.Parameter.qdd(k) if given[k] else ld.Parameter.tau(k) for k in range(n)]
+        dqdd, dtau = ld.hybrid_dynamics_sensitivity(model, q, qd, qdd, tau, given, parameters, f)
+        whole = ld.hybrid_dynamics_derivatives(model, q, qd, qdd, tau, given, f)
         expected = np.hstack([whole.dqdd_dq, whole.dqdd_dqd, whole.dqdd_dgiven]).T
         assert np.abs((dqdd - expected) @ M).max() <= 1e-11 * (np.abs(expected) @ np.abs(M)).max()
         assert relative(dtau, np.hstack([whole.dtau_dq, whole.dtau_dqd, whole.dtau_dgiven]).T) < 1e-9  # condition of M
         if not given.any():
-            assert relative(forward_dynamics_sensitivity(model, q, qd, tau, parameters, f), dqdd) < 1e-12
+            assert relative(ld.forward_dynamics_sensitivity(model, q, qd, tau, parameters, f), dqdd) < 1e-12
 
 
 def test_inertia():
@@ -90,14 +80,14 @@ def test_inertia():
     parameters, expected = [], []
     for body in tree.bodies:
         for k in range(10):
-            parameters.append(Parameter.inertia(body.name, k))
+            parameters.append(ld.Parameter.inertia(body.name, k))
             changed = ComplexTree(tree)
             unit = inertial_parameters.generalized_inertia(np.eye(10)[k])
             changed.inertias[body.name] = changed.inertias[body.name] + 1j * STEP * unit
             expected.append(changed.inverse_dynamics(q, qd, qdd, f).imag / STEP)
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, parameters, f)
+    found = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, parameters, f)
     assert relative(found, np.array(expected)) < 1e-12  # also of the body that is welded to another
-    by_name = inverse_dynamics_sensitivity(model, q, qd, qdd, Parameter.inertia(model.body_names[1], "Ixz"), f)
+    by_name = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, ld.Parameter.inertia(model.body_names[1], "Ixz"), f)
     assert relative(by_name, expected[26]) < 1e-12
 
 
@@ -111,7 +101,7 @@ def test_placement_and_axis(kind):
     joint = f"joint {body.name}"
     placement, motion = body.placement, body.motion
     twist, turn = rng.normal(size=6), rng.normal(size=3)
-    parameters = [Parameter.placement(joint, twist), Parameter.placement(joint, twist, "parent")]
+    parameters = [ld.Parameter.placement(joint, twist), ld.Parameter.placement(joint, twist, "parent")]
     expected = []
     for moved in (placement @ small(twist), small(twist) @ placement):
         body.placement = moved
@@ -121,11 +111,11 @@ def test_placement_and_axis(kind):
         # All axes of the joint turned by as much, and its body turned back.
         rotation = small([*turn, 0, 0, 0])
         steps = range(model.joint(joint).type.nv)
-        parameters.append(sum((Parameter.axis(joint, turn, k) for k in steps), Parameter(())))
+        parameters.append(sum((ld.Parameter.axis(joint, turn, k) for k in steps), ld.Parameter(())))
         body.motion = Between(rotation, motion, inverse(rotation))
         expected.append(tree.inverse_dynamics(q, qd, qdd, f).imag / STEP)
         body.motion = motion
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, parameters, f)
+    found = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, parameters, f)
     assert relative(found, np.array(expected)) < 1e-12
 
 
@@ -136,7 +126,7 @@ def test_external_forces(held):
     tree = around(rng, "free")
     model = to_model(tree)
     q, qd, qdd, _ = state_of(tree, rng)
-    f = sum(external_wrench(model, q, b, rng.normal(size=6)) for b in range(model.n_bodies))
+    f = sum(ld.external_wrench(model, q, b, rng.normal(size=6)) for b in range(model.n_bodies))
     v = rng.normal(size=model.nv)
     bodies = [b for b in tree.bodies if b.motion.nv]
 
@@ -156,12 +146,12 @@ def test_external_forces(held):
 
     step = 1j * STEP * v
     expected = tree.inverse_dynamics(q, qd, qdd, wrenches(step), step=step).imag / STEP
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, Parameter.custom(dq=v), f, f_ext_held=held)
+    found = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, ld.Parameter.custom(dq=v), f, f_ext_held=held)
     assert relative(found, expected) < 1e-12
     component = rng.normal(size=6)
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, Parameter.external_force(3, component, held), f)
-    change = inverse_dynamics(model, q, qd, qdd, external_wrench(model, q, 3, component, held))
-    assert relative(found, change - inverse_dynamics(model, q, qd, qdd)) < 1e-12
+    found = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, ld.Parameter.external_force(3, component, held), f)
+    change = ld.inverse_dynamics(model, q, qd, qdd, ld.external_wrench(model, q, 3, component, held))
+    assert relative(found, change - ld.inverse_dynamics(model, q, qd, qdd)) < 1e-12
 
 
 def test_gravity_and_sums():
@@ -170,18 +160,18 @@ def test_gravity_and_sums():
     model = to_model(tree)
     q, qd, qdd, f = state_of(tree, rng)
     g = rng.normal(size=3)
-    expected = inverse_dynamics(model.with_gravity(g), q, 0 * qd, 0 * qdd)
-    assert relative(inverse_dynamics_sensitivity(model, q, qd, qdd, Parameter.gravity(g), f), expected) < 1e-12
+    expected = ld.inverse_dynamics(model.with_gravity(g), q, 0 * qd, 0 * qdd)
+    assert relative(ld.inverse_dynamics_sensitivity(model, q, qd, qdd, ld.Parameter.gravity(g), f), expected) < 1e-12
     parts = [
-        Parameter.gravity(g),
-        Parameter.q(2),
-        Parameter.inertia(1, "m"),
-        Parameter.qd(0),
-        Parameter.placement(3, np.ones(6)),
+        ld.Parameter.gravity(g),
+        ld.Parameter.q(2),
+        ld.Parameter.inertia(1, "m"),
+        ld.Parameter.qd(0),
+        ld.Parameter.placement(3, np.ones(6)),
     ]
-    a, b, c, d, e = inverse_dynamics_sensitivity(model, q, qd, qdd, parts, f)
+    a, b, c, d, e = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, parts, f)
     whole = parts[0] + 2.0 * parts[1] - parts[2] * 0.5 + parts[3] - parts[4]
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, whole, f)
+    found = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, whole, f)
     assert relative(found, a + 2 * b - 0.5 * c + d - e) < 1e-12
 
 
@@ -211,6 +201,6 @@ def test_what_a_user_gives(kind):
         columns = np.zeros((6, n))
         columns[:, 0] = rate / qd[at_v][0]
         S = subspace(np.zeros(n), qd[at_v])[0]
-        own = Parameter.custom(dh={joint.name: S[:, k]}, dS={joint.name: dS}, dS_rate={joint.name: columns})
-        found = inverse_dynamics_sensitivity(model, q, qd, qdd, [own, Parameter.q(joint.name, k)], f)
+        own = ld.Parameter.custom(dh={joint.name: S[:, k]}, dS={joint.name: dS}, dS_rate={joint.name: columns})
+        found = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, [own, ld.Parameter.q(joint.name, k)], f)
         assert relative(found[0], found[1]) < 1e-12

@@ -6,13 +6,7 @@ from support.compare import relative
 from support.grids import all_of
 from support.sample_trees import branched, to_model, zoo
 
-from lie_dynamics_ros.lie_dynamics import (
-    InputError,
-    Parameter,
-    forward_dynamics_sensitivity,
-    hybrid_dynamics_sensitivity,
-    inverse_dynamics_sensitivity,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 
 def state_of(tree, rng):
@@ -28,47 +22,49 @@ def test_batches_and_single_parameters():
     q = np.array([tree.random(rng) for _ in range(11)])
     qd, qdd = rng.normal(size=(2, 11, model.nv))
     f = rng.normal(size=(11, model.n_bodies, 6))
-    own = Parameter.custom(dq=rng.normal(size=(11, model.nv)), dI={2: rng.normal(size=(11, 10))})
-    parameters = [Parameter.q(3), Parameter.inertia(0, 4), own]
-    found = inverse_dynamics_sensitivity(model, q, qd, qdd, parameters, f)
+    own = ld.Parameter.custom(dq=rng.normal(size=(11, model.nv)), dI={2: rng.normal(size=(11, 10))})
+    parameters = [ld.Parameter.q(3), ld.Parameter.inertia(0, 4), own]
+    found = ld.inverse_dynamics_sensitivity(model, q, qd, qdd, parameters, f)
     assert found.shape == (3, 11, model.nv)
     for s in (0, 7, 10):
-        alone = Parameter(tuple(type(c)(c.what, c.where, c.data[s], c.part) for c in own.changes))
+        alone = ld.Parameter(tuple(type(c)(c.what, c.where, c.data[s], c.part) for c in own.changes))
         for k, parameter in enumerate((*parameters[:2], alone)):
-            one = inverse_dynamics_sensitivity(model, q[s], qd[s], qdd[s], parameter, f[s])
+            one = ld.inverse_dynamics_sensitivity(model, q[s], qd[s], qdd[s], parameter, f[s])
             assert one.shape == (model.nv,)
             assert relative(found[k, s], one) < 1e-12
     # One state with many directions: the batch of the parameter becomes that of the result.
-    wide = inverse_dynamics_sensitivity(model, q[0], qd[0], qdd[0], Parameter.custom(dq=np.eye(model.nv)), f[0])
-    columns = inverse_dynamics_sensitivity(model, q[0], qd[0], qdd[0], [Parameter.q(i) for i in range(model.nv)], f[0])
+    wide = ld.inverse_dynamics_sensitivity(model, q[0], qd[0], qdd[0], ld.Parameter.custom(dq=np.eye(model.nv)), f[0])
+    columns = ld.inverse_dynamics_sensitivity(
+        model, q[0], qd[0], qdd[0], [ld.Parameter.q(i) for i in range(model.nv)], f[0]
+    )
     assert relative(wide, columns) < 1e-12
-    grid = forward_dynamics_sensitivity(model, q[:, None], qd[:2], qdd[0], parameters[:2])
+    grid = ld.forward_dynamics_sensitivity(model, q[:, None], qd[:2], qdd[0], parameters[:2])
     assert grid.shape == (2, 11, 2, model.nv)
-    assert inverse_dynamics_sensitivity(model, q, qd, qdd, []).shape == (0, 11, model.nv)
-    assert inverse_dynamics_sensitivity(model, q[:0], qd[:0], qdd[:0], parameters[:2]).shape == (2, 0, model.nv)
+    assert ld.inverse_dynamics_sensitivity(model, q, qd, qdd, []).shape == (0, 11, model.nv)
+    assert ld.inverse_dynamics_sensitivity(model, q[:0], qd[:0], qdd[:0], parameters[:2]).shape == (2, 0, model.nv)
 
 
 @all_of(
     ("parameter", "said"),
     [
-        (lambda: Parameter.q(99), "coordinate from 0"),
-        (lambda: Parameter.q("nobody"), "nobody"),
-        (lambda: Parameter.q(0.5), "whole number"),
-        (lambda: Parameter.qd("joint universal 2", "x"), "number 'x'"),
-        (lambda: Parameter.damping("joint universal 2", 0.5), "whole number"),
-        (lambda: Parameter.pitch(0, "x"), "no axis 'x'"),
-        (lambda: Parameter.q(0) * "2", "numbers"),
-        (lambda: Parameter.q(0) * np.nan, "finite"),
-        (lambda: Parameter.inertia(0, "mass"), "'hx'"),
-        (lambda: Parameter.inertia("nobody", 0), "nobody"),
-        (lambda: Parameter.axis("joint spherical 1", [1, 0, 0]), "spherical"),
-        (lambda: Parameter.placement(99, np.ones(6)), "no joint 99"),
-        (lambda: Parameter.placement(0, np.ones(3)), "(..., 6)"),
-        (lambda: Parameter.gravity([0, 0, np.nan]), "finite"),
-        (lambda: Parameter.external_force(0, 7), "0 to 5"),
-        (lambda: Parameter.external_force(0, 1, "here"), "aligned"),
-        (lambda: Parameter.custom(dq=np.ones(3)), "(..., 12)"),
-        (lambda: Parameter.custom(dS={0: np.ones((6, 2))}), "1 columns"),
+        (lambda: ld.Parameter.q(99), "coordinate from 0"),
+        (lambda: ld.Parameter.q("nobody"), "nobody"),
+        (lambda: ld.Parameter.q(0.5), "whole number"),
+        (lambda: ld.Parameter.qd("joint universal 2", "x"), "number 'x'"),
+        (lambda: ld.Parameter.damping("joint universal 2", 0.5), "whole number"),
+        (lambda: ld.Parameter.pitch(0, "x"), "no axis 'x'"),
+        (lambda: ld.Parameter.q(0) * "2", "numbers"),
+        (lambda: ld.Parameter.q(0) * np.nan, "finite"),
+        (lambda: ld.Parameter.inertia(0, "mass"), "'hx'"),
+        (lambda: ld.Parameter.inertia("nobody", 0), "nobody"),
+        (lambda: ld.Parameter.axis("joint spherical 1", [1, 0, 0]), "spherical"),
+        (lambda: ld.Parameter.placement(99, np.ones(6)), "no joint 99"),
+        (lambda: ld.Parameter.placement(0, np.ones(3)), "(..., 6)"),
+        (lambda: ld.Parameter.gravity([0, 0, np.nan]), "finite"),
+        (lambda: ld.Parameter.external_force(0, 7), "0 to 5"),
+        (lambda: ld.Parameter.external_force(0, 1, "here"), "aligned"),
+        (lambda: ld.Parameter.custom(dq=np.ones(3)), "(..., 12)"),
+        (lambda: ld.Parameter.custom(dS={0: np.ones((6, 2))}), "1 columns"),
         (lambda: "q", "Parameter"),
         (lambda: ["q"], "Parameter"),
     ],
@@ -77,13 +73,13 @@ def test_refused(parameter, said):
     rng = np.random.default_rng(12)
     tree = branched(rng, ["revolute", "spherical", "universal", "free"], [None, 0, 1, 2])
     model = to_model(tree)
-    with pytest.raises(InputError) as caught:
-        inverse_dynamics_sensitivity(model, tree.random(rng), *np.zeros((2, model.nv)), parameter())
+    with pytest.raises(ld.InputError) as caught:
+        ld.inverse_dynamics_sensitivity(model, tree.random(rng), *np.zeros((2, model.nv)), parameter())
     assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    "function", [inverse_dynamics_sensitivity, forward_dynamics_sensitivity, hybrid_dynamics_sensitivity]
+    "function", [ld.inverse_dynamics_sensitivity, ld.forward_dynamics_sensitivity, ld.hybrid_dynamics_sensitivity]
 )
 def test_threads_share_states_and_what_a_user_gives_for_each(function):
     """Thirteen states in chunks that are no multiple of a tile, each with its own change: as one at a time."""
@@ -96,8 +92,8 @@ def test_threads_share_states_and_what_a_user_gives_for_each(function):
     f = rng.normal(size=(13, model.n_bodies, 6))
 
     def found(k, threads):
-        parameters = [Parameter.custom(dq=dq[k]), Parameter.qd(1), Parameter.inertia(2, "m")]
-        more = (y[k], given) if function is hybrid_dynamics_sensitivity else ()
+        parameters = [ld.Parameter.custom(dq=dq[k]), ld.Parameter.qd(1), ld.Parameter.inertia(2, "m")]
+        more = (y[k], given) if function is ld.hybrid_dynamics_sensitivity else ()
         answer = function(model, q[k], qd[k], x[k], *more, parameters, f[k], threads=threads)
         return np.array(answer)
 
@@ -107,5 +103,5 @@ def test_threads_share_states_and_what_a_user_gives_for_each(function):
         for k in range(13):
             assert relative(together[..., k, :], found(k, 1)) < 1e-12
     for threads in (0, 1.5):
-        with pytest.raises(InputError, match="threads"):
+        with pytest.raises(ld.InputError, match="threads"):
             found(slice(None), threads)

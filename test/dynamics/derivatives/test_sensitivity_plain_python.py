@@ -5,17 +5,7 @@ from support.compare import relative
 from support.plain_python import run_in_plain_python
 from support.sample_trees import branched, to_model
 
-from lie_dynamics_ros.lie_dynamics import (
-    Parameter,
-    forward_dynamics,
-    forward_dynamics_second_derivatives,
-    forward_dynamics_sensitivity,
-    hybrid_dynamics,
-    hybrid_dynamics_sensitivity,
-    inverse_dynamics,
-    inverse_dynamics_second_derivatives,
-    inverse_dynamics_sensitivity,
-)
+from lie_dynamics_ros import lie_dynamics as ld
 
 STEP = 1e-30
 
@@ -30,20 +20,25 @@ def sample():
 
 def evaluate():
     model, q, qd, qdd, v, y, f, given = sample()
-    parameters = [Parameter.custom(dq=v), Parameter.custom(dqd=v), Parameter.custom(dqdd=v), Parameter.custom(dtau=v)]
-    others = [Parameter.inertia(3, 5), Parameter.axis(3, [1, 2, 3]), Parameter.external_force(2, 4, "world")]
-    second = inverse_dynamics_second_derivatives(model, q, qd, qdd, y, f)
-    whole = inverse_dynamics_second_derivatives(model, q, qd, qdd, None, f)
-    packed = inverse_dynamics_second_derivatives(model, [q, q + 1], qd, qdd, None, f, packed=True)
-    solved = forward_dynamics_second_derivatives(model, q, qd, qdd, f_ext=f)
-    kept = forward_dynamics_second_derivatives(model, [q, q + 1], qd, qdd, f_ext=f, packed=True)
+    parameters = [
+        ld.Parameter.custom(dq=v),
+        ld.Parameter.custom(dqd=v),
+        ld.Parameter.custom(dqdd=v),
+        ld.Parameter.custom(dtau=v),
+    ]
+    others = [ld.Parameter.inertia(3, 5), ld.Parameter.axis(3, [1, 2, 3]), ld.Parameter.external_force(2, 4, "world")]
+    second = ld.inverse_dynamics_second_derivatives(model, q, qd, qdd, y, f)
+    whole = ld.inverse_dynamics_second_derivatives(model, q, qd, qdd, None, f)
+    packed = ld.inverse_dynamics_second_derivatives(model, [q, q + 1], qd, qdd, None, f, packed=True)
+    solved = ld.forward_dynamics_second_derivatives(model, q, qd, qdd, f_ext=f)
+    kept = ld.forward_dynamics_second_derivatives(model, [q, q + 1], qd, qdd, f_ext=f, packed=True)
     names = ("dq_dq", "dq_dqd", "dqd_dqd", "dq_dqdd")
     return {
-        "inverse": inverse_dynamics_sensitivity(model, q, qd, qdd, parameters[:3], f),
-        "forward": forward_dynamics_sensitivity(model, q, qd, qdd, [*parameters[:2], parameters[3]], f),
-        "hybrid": np.array(hybrid_dynamics_sensitivity(model, q, qd, qdd, qdd, given, parameters, f)),
-        "others": inverse_dynamics_sensitivity(model, q, qd, qdd, others, f, f_ext_held="aligned"),
-        "batch": inverse_dynamics_sensitivity(model, np.array([q, q + 1, q - 1]), qd, qdd, others, f)[:, 1],
+        "inverse": ld.inverse_dynamics_sensitivity(model, q, qd, qdd, parameters[:3], f),
+        "forward": ld.forward_dynamics_sensitivity(model, q, qd, qdd, [*parameters[:2], parameters[3]], f),
+        "hybrid": np.array(ld.hybrid_dynamics_sensitivity(model, q, qd, qdd, qdd, given, parameters, f)),
+        "others": ld.inverse_dynamics_sensitivity(model, q, qd, qdd, others, f, f_ext_held="aligned"),
+        "batch": ld.inverse_dynamics_sensitivity(model, np.array([q, q + 1, q - 1]), qd, qdd, others, f)[:, 1],
         **{name: getattr(second, name) for name in names},
         "packed": packed.values,
         "forward packed": kept.values,
@@ -58,12 +53,12 @@ def complex_steps():
     u = 1j * STEP * v
     inverse = [(q + u, qd, qdd), (q, qd + u, qdd), (q, qd, qdd + u)]
     hybrid = [(*x, qdd) for x in inverse] + [(q, qd, qdd, qdd + u)]
-    units = [[make(k) for k in range(model.nv)] for make in (Parameter.q, Parameter.qd, Parameter.qdd)]
-    first = [np.array([inverse_dynamics_sensitivity(model, *x, p, f) @ y for p in units]) for x in inverse[:2]]
+    units = [[make(k) for k in range(model.nv)] for make in (ld.Parameter.q, ld.Parameter.qd, ld.Parameter.qdd)]
+    first = [np.array([ld.inverse_dynamics_sensitivity(model, *x, p, f) @ y for p in units]) for x in inverse[:2]]
     found = {
-        "step inverse": [inverse_dynamics(model, *x, f) for x in inverse],
-        "step forward": [forward_dynamics(model, *x, f) for x in inverse],
-        "step hybrid": np.moveaxis([hybrid_dynamics(model, *x, given, f) for x in hybrid], 1, 0),
+        "step inverse": [ld.inverse_dynamics(model, *x, f) for x in inverse],
+        "step forward": [ld.forward_dynamics(model, *x, f) for x in inverse],
+        "step hybrid": np.moveaxis([ld.hybrid_dynamics(model, *x, given, f) for x in hybrid], 1, 0),
         "step second": first,
     }
     return {name: np.imag(value) / STEP for name, value in found.items()}

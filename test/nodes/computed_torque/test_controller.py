@@ -99,6 +99,20 @@ def test_answers_as_the_core(mode, positions_only):
             core.follow(JointPoints(np.arange(7), np.array([1.0]), (POSE + STEP)[None], np.zeros((1, 7))))
 
 
+def test_answers_are_the_callers_own():
+    controller = Controller(arms.load("panda_arm").model)
+    for k in range(30):
+        out = controller.update(0.002 * k, POSE, np.zeros(7))
+    known = [out.effort.copy(), out.desired_position.copy(), out.desired_velocity.copy()]
+    for k in range(2):  # a lone state that no motion explains is answered by what stood before
+        for array in (out.effort, out.desired_position, out.desired_velocity):
+            array[:] = 7.0
+        out = controller.update(0.06 + 0.002 * k, POSE + 1.0 + k, np.zeros(7))
+        assert controller.implausible == k + 1
+        for found, expected in zip((out.effort, out.desired_position, out.desired_velocity), known, strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
 BAD = (
     (lambda c: c.update(0.0, POSE), "time: expected more than 0.01 s, got 0 s"),
     (lambda c: c.update(0.01 + 0.004, POSE), "time: expected more than 0.014 s, got 0.014 s"),
