@@ -1,5 +1,6 @@
 """What the launch files make of their arguments; runs without launch."""
 
+import inspect
 from importlib import import_module
 from pathlib import Path
 
@@ -10,6 +11,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from launch_cases import COMPOSITES, FILES, VALUES, options_of, parts_of
 
 from lie_dynamics_ros.ros.launch_files import LAUNCHED_NODES, arguments_of
+from lie_dynamics_ros.ros.node.robot_node import RobotNode
 
 #: Which nodes of composite files an argument reaches.
 REACHES = {
@@ -98,6 +100,8 @@ def test_a_node_file_says_what_its_node_has(node, monkeypatch):
             assert argument.choices == setting.choices
             assert isinstance(setting.default, str)
     source = Path(module.__file__).read_text()
+    if "take_commands" in source:
+        source += inspect.getsource(RobotNode.take_commands)
     for argument, (topic, _) in LAUNCHED_NODES[node].topics.items():
         assert f'"{topic}"' in source or argument == "joint_states"
     without = ("contact", "stewart_pose", "tool_wrench", "viewer")  # neither give nor take any

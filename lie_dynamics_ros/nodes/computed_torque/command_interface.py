@@ -17,11 +17,59 @@ CONTACT = "contact"  # why the robot reacts
 PACES = (1.0, 1.5, 2.25, 3.4, 5.0)  # factors by which the way back may take longer than the way there
 
 
+class ContactReaction:
+    """Reacts as `contact_reaction` says where something begins to touch the robot."""
+
+    def __init__(self, loop: ControlLoop) -> None:
+        self._loop = loop
+
+    def update(self, touching: bool) -> None:
+        """Take in whether something touches the robot."""
+        p, s = self._loop.parts, self._loop.parts.state
+        new, s.touched = touching and not s.touched, touching
+        reaction, mode = p.options.contact_reaction, p.options.mode
+        if new and p.reacts and s.phase == STOPPING:
+            p.stop.give_way()
+        if not new or reaction == "none" or s.last is None or s.phase in UNTIL_HOLD:
+            return
+        if reaction == "retract" and s.player is not None and s.player.holds(s.way_back):
+            return
+        if reaction == "stop" or (reaction == "retract" and mode in TOOL_MODES):
+            self._loop.begin_stop(CONTACT, False)
+        elif mode != "gravity_compensation":
+            p.goals.abort_all(CONTACT)
+            if reaction == "retract":
+                self._retract(s.last)
+            else:
+                p.efforts.blend.at_once()
+                s.enter(YIELDING, CONTACT)
+
+    def _retract(self, now: int) -> None:
+        """Go back along the path, in the shortest of some times that keep the limits; else stop."""
+        p, s = self._loop.parts, self._loop.parts.state
+        assert s.player is not None
+        for factor in PACES:
+            points = p.past.back(factor * p.options.retract_time)
+            if points is None:
+                s.player.halt(now, p.judge.brake)
+                p.goals.abort_all(CONTACT)
+                return
+            try:
+                s.player.add(now, now, points, judge=p.judge)
+            except MessageError:
+                continue
+            s.way_back = points
+            p.past.forget()
+            s.note = "going back after a contact"
+            return
+        self._loop.begin_stop(f"{CONTACT}, and no way back keeps the limits", False)
+
+
 class CommandInterface:
     """Takes in what the robot is to follow."""
 
     def __init__(self, loop: ControlLoop) -> None:
-        self._loop, self._parts = loop, loop.parts
+        self._loop, self._parts, self.contact = loop, loop.parts, ContactReaction(loop)
 
     def hold(self) -> str:
         """Drop all trajectories and come to rest; after a stop, control the robot again where it is; say what was done.
@@ -53,47 +101,6 @@ class CommandInterface:
         p.tool.rest()
         self.give_up("~/hold was called")
         return "all trajectories and targets are dropped"
-
-    def touched(self, touching: bool) -> None:
-        """Take in whether something touches the robot, which reacts as `contact_reaction` says where that begins."""
-        p, s = self._parts, self._parts.state
-        new, s.touched = touching and not s.touched, touching
-        reaction, mode = p.options.contact_reaction, p.options.mode
-        if new and p.reacts and s.phase == STOPPING:
-            p.stop.give_way()
-        if not new or reaction == "none" or s.last is None or s.phase in UNTIL_HOLD:
-            return
-        if reaction == "retract" and s.player is not None and s.player.holds(s.way_back):
-            return
-        if reaction == "stop" or (reaction == "retract" and mode in TOOL_MODES):
-            self._loop.begin_stop(CONTACT, False)
-        elif mode != "gravity_compensation":
-            p.goals.abort_all(CONTACT)
-            if reaction == "retract":
-                self._retract(s.last)
-            else:
-                p.efforts.blend.at_once()
-                s.enter(YIELDING, CONTACT)
-
-    def _retract(self, now: int) -> None:
-        """Go back along the path, in the shortest of some times that keep the limits; else stop."""
-        p, s = self._parts, self._parts.state
-        assert s.player is not None
-        for factor in PACES:
-            points = p.past.back(factor * p.options.retract_time)
-            if points is None:
-                s.player.halt(now, p.judge.brake)
-                p.goals.abort_all(CONTACT)
-                return
-            try:
-                s.player.add(now, now, points, judge=p.judge)
-            except MessageError:
-                continue
-            s.way_back = points
-            p.past.forget()
-            s.note = "going back after a contact"
-            return
-        self._loop.begin_stop(f"{CONTACT}, and no way back keeps the limits", False)
 
     def give_up(self, reason: str) -> None:
         """Drop all trajectories and goals, and come to rest."""

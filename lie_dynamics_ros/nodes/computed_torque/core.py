@@ -57,7 +57,7 @@ class ComputedTorqueCore(RobotCore):
     hold, take, prepare, cancel = (_view(f"commands.{x}") for x in ("hold", "take", "prepare", "cancel"))
     aim, drive, scale_speed = (_view(f"commands.{x}") for x in ("aim", "drive", "scale_speed"))
     desired_at, give_up = (_view(f"commands.{x}") for x in ("desired_at", "give_up"))
-    touched, conclude = _view("commands.touched"), _view("control.review.update")
+    touched, conclude = _view("commands.contact.update"), _view("control.review.update")
 
     def __init__(
         self,

@@ -43,34 +43,9 @@ _SMALL, _SETTLED, _ITERATIONS = 1e-9, 1e-6, 20
 _ALONG = 1e-9
 
 
-@shown
 @dataclass(frozen=True, eq=False, init=False)
-class OffsetPlatform(Drawn):
-    """A Gough-Stewart platform with offset universal (Cardan) joints at both ends of its legs (6-UCU).
-
-    Parameters
-    ----------
-    points : StewartPlatform
-        Its points lie on the first axes, in the plane in which the second axis goes round. Leg limits and home pose.
-    base_axes : array-like, shape (6, 3) or (3,)
-        Directions of the axes that are fixed in the base, in {N}; of any length.
-    platform_axes : array-like, shape (6, 3) or (3,)
-        Of those fixed in the platform, in {B}.
-    base_offsets, platform_offsets : float or array-like, shape (6,)
-        Distance of the first and the second axis [m], 0 or more.
-    screw_leads : float or array-like, shape (6,)
-        How far the platform's end of a leg goes away from the base's where it makes one turn, right-handed about the
-        way from base to platform, and the motor stands still [m]; negative for threads of the other hand. 0 for a leg
-        that turns freely about itself.
-
-    The length of a leg is the distance of its ends on the two second axes [m], to which it is perpendicular; with a
-    screw lead what its motor measures of that, which is the distance in the home pose.
-
-    Raises
-    ------
-    StewartError
-        For wrong shapes, axes without direction, offsets below zero, and screw leads without a home pose.
-    """
+class OffsetJoints(Drawn):
+    """Universal joints whose axes do not meet: their points, axes and limits, and where the ends of the legs are."""
 
     points: StewartPlatform
     base_axes: Array
@@ -79,83 +54,6 @@ class OffsetPlatform(Drawn):
     platform_offsets: Array
     screw_leads: Array
     home_turns: Array = field(init=False, repr=False)
-
-    def __init__(
-        self,
-        points: StewartPlatform,
-        base_axes: ArrayLike,
-        platform_axes: ArrayLike,
-        base_offsets: ArrayLike,
-        platform_offsets: ArrayLike,
-        screw_leads: ArrayLike = 0.0,
-    ) -> None:
-        require_platform(points, "points")
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "base_axes", as_directions(base_axes, "base_axes"))
-        object.__setattr__(self, "platform_axes", as_directions(platform_axes, "platform_axes"))
-        object.__setattr__(self, "base_offsets", _offsets(base_offsets, "base_offsets"))
-        object.__setattr__(self, "platform_offsets", _offsets(platform_offsets, "platform_offsets"))
-        object.__setattr__(self, "screw_leads", as_six(screw_leads, LEADS, "leads [m]", lambda x: np.abs(x) <= LARGEST))
-        object.__setattr__(self, "home_turns", np.zeros(N_LEGS))
-        if self.has_screws:
-            if points.home_pose is None:
-                raise StewartError(f"{LEADS}: a home pose is expected, in which motors give the distances")
-            self.feet(points.home_pose)
-            object.__setattr__(self, "home_turns", self._twists(points.home_pose, self._circles(points.home_pose)))
-
-    @classmethod
-    def square_at(
-        cls,
-        points: StewartPlatform,
-        pose: ArrayLike,
-        base_offsets: ArrayLike,
-        platform_offsets: ArrayLike,
-    ) -> OffsetPlatform:
-        """Return a platform whose first axes are perpendicular to its legs in a pose (4, 4), and parallel in pairs."""
-        require_platform(points, "points")
-        T = se3.check(ik.as_pose(pose), "pose").real
-        if T.ndim != 2:
-            raise StewartError(f"pose has shape {T.shape}, expected (4, 4)")
-        _, units = ik.leg_units(points.leg_vectors(T))
-        # Perpendicular to the leg and to that one of the base's x and y that is the more across it.
-        across = np.where(np.abs(units[:, :1]) <= np.abs(units[:, 1:2]), [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-        axes = np.cross(units, np.cross(across, units))
-        return cls(points, axes, axes @ T[:3, :3], base_offsets, platform_offsets)
-
-    @classmethod
-    def from_yaml(cls, source: str | PathLike[str]) -> OffsetPlatform:
-        """Read a platform with the key ``universal_joints``, see `StewartPlatform.from_yaml`.
-
-        Raises
-        ------
-        StewartError
-            Unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a home pose
-            as for `StewartPlatform.from_yaml`.
-        """
-        arguments = read_yaml(source, "universal_joints")
-        joints = arguments.pop("universal_joints")
-        platform = cls(StewartPlatform(**arguments), **joints)
-        platform.points.check_home(platform.leg_lengths)
-        return platform
-
-    def to_yaml(self) -> str:
-        """Return YAML text from which `from_yaml` builds the same platform."""
-        keys = (*UNIVERSAL_KEYS, LEADS) if self.has_screws else UNIVERSAL_KEYS
-        lines = ["universal_joints:", *(f"  {key}: {getattr(self, key).tolist()}" for key in keys)]
-        return self.points.to_yaml() + "\n".join(lines) + "\n"
-
-    def on(
-        self,
-        points: StewartPlatform,
-        base_turn: ArrayLike | None = None,
-        platform_turn: ArrayLike | None = None,
-    ) -> OffsetPlatform:
-        """Return the same joints on other points, axes turned by rotations (3, 3): R_new_old of base and platform."""
-        base, platform = (
-            own if turn is None else own @ so3.check(turn, "turn").real.T
-            for own, turn in ((self.base_axes, base_turn), (self.platform_axes, platform_turn))
-        )
-        return OffsetPlatform(points, base, platform, self.base_offsets, self.platform_offsets, self.screw_leads)
 
     @property
     def has_screws(self) -> bool:
@@ -176,6 +74,11 @@ class OffsetPlatform(Drawn):
     def characteristic_length(self) -> float:
         """That of its points [m]."""
         return self.points.characteristic_length
+
+    @property
+    def motor_limits(self) -> Array:
+        """Shortest and longest length of each leg, (6, 2) [m]."""
+        return self.leg_limits
 
     def leg_margins(self, lengths: ArrayLike) -> Array:
         """Return the distance of each leg to its nearer limit, negative beyond it, (..., 6) [m]."""
@@ -236,6 +139,15 @@ class OffsetPlatform(Drawn):
                 "the pose is none"
             )
         return C, D
+
+    # By the names that every kind of legs has, see `StewartPlatform`.
+    motor_units = "m", "N"
+    motor_margins = leg_margins
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class OffsetReach(OffsetJoints):
+    """Lengths of the legs on offset joints in a pose, their turns with screws, and how both change."""
 
     def _twists(self, T: Array, found: _Circles) -> Array:
         """Return the angles from e to f about the legs (..., 6) [rad], less those in the home pose, -pi to pi."""
@@ -364,6 +276,115 @@ class OffsetPlatform(Drawn):
         limits = self.points.leg_limits
         return StewartPlatform(C, D, limits, home_pose=self.points.home_pose, allow_singular=True)
 
+    motor_positions = leg_lengths
+
+
+@shown
+@dataclass(frozen=True, eq=False, init=False)
+class OffsetPlatform(OffsetReach):
+    """A Gough-Stewart platform with offset universal (Cardan) joints at both ends of its legs (6-UCU).
+
+    Parameters
+    ----------
+    points : StewartPlatform
+        Its points lie on the first axes, in the plane in which the second axis goes round. Leg limits and home pose.
+    base_axes : array-like, shape (6, 3) or (3,)
+        Directions of the axes that are fixed in the base, in {N}; of any length.
+    platform_axes : array-like, shape (6, 3) or (3,)
+        Of those fixed in the platform, in {B}.
+    base_offsets, platform_offsets : float or array-like, shape (6,)
+        Distance of the first and the second axis [m], 0 or more.
+    screw_leads : float or array-like, shape (6,)
+        How far the platform's end of a leg goes away from the base's where it makes one turn, right-handed about the
+        way from base to platform, and the motor stands still [m]; negative for threads of the other hand. 0 for a leg
+        that turns freely about itself.
+
+    The length of a leg is the distance of its ends on the two second axes [m], to which it is perpendicular; with a
+    screw lead what its motor measures of that, which is the distance in the home pose.
+
+    Raises
+    ------
+    StewartError
+        For wrong shapes, axes without direction, offsets below zero, and screw leads without a home pose.
+    """
+
+    def __init__(
+        self,
+        points: StewartPlatform,
+        base_axes: ArrayLike,
+        platform_axes: ArrayLike,
+        base_offsets: ArrayLike,
+        platform_offsets: ArrayLike,
+        screw_leads: ArrayLike = 0.0,
+    ) -> None:
+        require_platform(points, "points")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "base_axes", as_directions(base_axes, "base_axes"))
+        object.__setattr__(self, "platform_axes", as_directions(platform_axes, "platform_axes"))
+        object.__setattr__(self, "base_offsets", _offsets(base_offsets, "base_offsets"))
+        object.__setattr__(self, "platform_offsets", _offsets(platform_offsets, "platform_offsets"))
+        object.__setattr__(self, "screw_leads", as_six(screw_leads, LEADS, "leads [m]", lambda x: np.abs(x) <= LARGEST))
+        object.__setattr__(self, "home_turns", np.zeros(N_LEGS))
+        if self.has_screws:
+            if points.home_pose is None:
+                raise StewartError(f"{LEADS}: a home pose is expected, in which motors give the distances")
+            self.feet(points.home_pose)
+            object.__setattr__(self, "home_turns", self._twists(points.home_pose, self._circles(points.home_pose)))
+
+    @classmethod
+    def square_at(
+        cls,
+        points: StewartPlatform,
+        pose: ArrayLike,
+        base_offsets: ArrayLike,
+        platform_offsets: ArrayLike,
+    ) -> OffsetPlatform:
+        """Return a platform whose first axes are perpendicular to its legs in a pose (4, 4), and parallel in pairs."""
+        require_platform(points, "points")
+        T = se3.check(ik.as_pose(pose), "pose").real
+        if T.ndim != 2:
+            raise StewartError(f"pose has shape {T.shape}, expected (4, 4)")
+        _, units = ik.leg_units(points.leg_vectors(T))
+        # Perpendicular to the leg and to that one of the base's x and y that is the more across it.
+        across = np.where(np.abs(units[:, :1]) <= np.abs(units[:, 1:2]), [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+        axes = np.cross(units, np.cross(across, units))
+        return cls(points, axes, axes @ T[:3, :3], base_offsets, platform_offsets)
+
+    @classmethod
+    def from_yaml(cls, source: str | PathLike[str]) -> OffsetPlatform:
+        """Read a platform with the key ``universal_joints``, see `StewartPlatform.from_yaml`.
+
+        Raises
+        ------
+        StewartError
+            Unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a home pose
+            as for `StewartPlatform.from_yaml`.
+        """
+        arguments = read_yaml(source, "universal_joints")
+        joints = arguments.pop("universal_joints")
+        platform = cls(StewartPlatform(**arguments), **joints)
+        platform.points.check_home(platform.leg_lengths)
+        return platform
+
+    def to_yaml(self) -> str:
+        """Return YAML text from which `from_yaml` builds the same platform."""
+        keys = (*UNIVERSAL_KEYS, LEADS) if self.has_screws else UNIVERSAL_KEYS
+        lines = ["universal_joints:", *(f"  {key}: {getattr(self, key).tolist()}" for key in keys)]
+        return self.points.to_yaml() + "\n".join(lines) + "\n"
+
+    def on(
+        self,
+        points: StewartPlatform,
+        base_turn: ArrayLike | None = None,
+        platform_turn: ArrayLike | None = None,
+    ) -> OffsetPlatform:
+        """Return the same joints on other points, axes turned by rotations (3, 3): R_new_old of base and platform."""
+        base, platform = (
+            own if turn is None else own @ so3.check(turn, "turn").real.T
+            for own, turn in ((self.base_axes, base_turn), (self.platform_axes, platform_turn))
+        )
+        return OffsetPlatform(points, base, platform, self.base_offsets, self.platform_offsets, self.screw_leads)
+
     def jacobian(self, pose: ArrayLike, frame: TwistFrame = "body") -> Array:
         """Return d(lengths)/d(twist) as `StewartPlatform.jacobian`, (..., 4, 4) -> (..., 6, 6); errors as `feet`."""
         C, D = self.feet(pose)
@@ -395,9 +416,7 @@ class OffsetPlatform(Drawn):
         """Return as `StewartPlatform.condition_number`, (..., 4, 4) -> (...,); errors as `feet`."""
         return ik.condition_numbers(self.jacobian(pose), self.characteristic_length)
 
-    # By the names that every kind of legs has, see `StewartPlatform`.
-    motor_units = "m", "N"
-    motor_limits, motor_margins, motor_positions, motor_rates = leg_limits, leg_margins, leg_lengths, leg_rates
+    motor_rates = leg_rates
 
 
 def aligned(rows: Array, T: Array) -> Array:

@@ -40,68 +40,15 @@ from .yaml_files import POINT_KEYS, read_yaml
 _SUSPICIOUS_SIZE = 50.0
 
 
-@shown
 @dataclass(frozen=True, eq=False, init=False)
-class StewartPlatform(Drawn):
-    """Geometry of a Gough-Stewart platform; immutable, compared by identity.
-
-    Parameters
-    ----------
-    base_points : array-like, shape (6, 3), joint centres on the base in {N} [m].
-    platform_points : array-like, shape (6, 3), joint centres on the platform in {B} [m], leg by leg as above.
-    leg_limits : array-like, shape (2,) or (6, 2), shortest and longest leg [m]; ``None``: 0 to infinity.
-    home_pose : array-like, shape (4, 4), a pose the platform is known to take, for a cold start; ``None``: not given.
-    allow_singular : build an architecturally singular design too, as wanted for studies of self-motions.
-
-    Raises
-    ------
-    StewartError : wrong shapes, fewer than six legs, NaN, two legs that coincide, impossible limits or home pose.
-    ArchitecturalSingularityError : the legs leave a freedom in every pose (`architecture_report` says which design
-        it is), unless ``allow_singular``. Two coincident legs are also allowed then.
-
-    Warns
-    -----
-    StewartWarning : a design close to architecturally singular; coordinates of joints, or of poses wherever
-        they are given, that look like millimetres.
-    """
+class StewartDesign(Drawn):
+    """Points and limits of a Gough-Stewart platform, what stands against them, and their file."""
 
     base_points: Array
     platform_points: Array
     leg_limits: Array
     home_pose: Array | None = None
     allow_singular: bool = False
-
-    def __init__(
-        self,
-        base_points: ArrayLike,
-        platform_points: ArrayLike,
-        leg_limits: ArrayLike | None = None,
-        *,
-        home_pose: ArrayLike | None = None,
-        allow_singular: bool = False,
-    ) -> None:
-        object.__setattr__(self, "base_points", as_joint_centres(base_points, "base_points"))
-        object.__setattr__(self, "platform_points", as_joint_centres(platform_points, "platform_points"))
-        object.__setattr__(self, "leg_limits", as_leg_limits(leg_limits))
-        object.__setattr__(self, "home_pose", None if home_pose is None else _checked_home(home_pose))
-        object.__setattr__(self, "allow_singular", bool(allow_singular))
-        if not allow_singular:
-            self.check_design()
-        if self.home_pose is not None:
-            self.checked_pose(self.home_pose, "home_pose")
-
-    @classmethod
-    def from_yaml(cls, source: str | PathLike[str]) -> StewartPlatform:
-        """Read a platform from YAML text or a YAML file, see `stewart.geometry.yaml_files` for the keys.
-
-        Raises
-        ------
-        StewartError : unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a
-            home pose that contradicts leg limits, the platform's size, or the order of quaternions.
-        """
-        platform = cls(**read_yaml(source))
-        platform.check_home(platform.leg_lengths)
-        return platform
 
     def check_design(self) -> None:
         """Refuse designs that cannot hold the platform, warn about those that hardly can."""
@@ -180,6 +127,73 @@ class StewartPlatform(Drawn):
             low, high = self.leg_limits[leg]
             raise StewartError(f"leg {leg + 1} has length {lengths[tuple(bad[0])]} m, expected {low} to {high} m")
 
+    @property
+    def motor_limits(self) -> Array:
+        """Shortest and longest length of each leg, (6, 2) [m]."""
+        return self.leg_limits
+
+    # By these names every kind of legs has them: what its motors measure, and in which units, also of their efforts.
+    motor_units = "m", "N"
+    motor_margins = leg_margins
+
+
+@shown
+@dataclass(frozen=True, eq=False, init=False)
+class StewartPlatform(StewartDesign):
+    """Geometry of a Gough-Stewart platform; immutable, compared by identity.
+
+    Parameters
+    ----------
+    base_points : array-like, shape (6, 3), joint centres on the base in {N} [m].
+    platform_points : array-like, shape (6, 3), joint centres on the platform in {B} [m], leg by leg as above.
+    leg_limits : array-like, shape (2,) or (6, 2), shortest and longest leg [m]; ``None``: 0 to infinity.
+    home_pose : array-like, shape (4, 4), a pose the platform is known to take, for a cold start; ``None``: not given.
+    allow_singular : build an architecturally singular design too, as wanted for studies of self-motions.
+
+    Raises
+    ------
+    StewartError : wrong shapes, fewer than six legs, NaN, two legs that coincide, impossible limits or home pose.
+    ArchitecturalSingularityError : the legs leave a freedom in every pose (`architecture_report` says which design
+        it is), unless ``allow_singular``. Two coincident legs are also allowed then.
+
+    Warns
+    -----
+    StewartWarning : a design close to architecturally singular; coordinates of joints, or of poses wherever
+        they are given, that look like millimetres.
+    """
+
+    def __init__(
+        self,
+        base_points: ArrayLike,
+        platform_points: ArrayLike,
+        leg_limits: ArrayLike | None = None,
+        *,
+        home_pose: ArrayLike | None = None,
+        allow_singular: bool = False,
+    ) -> None:
+        object.__setattr__(self, "base_points", as_joint_centres(base_points, "base_points"))
+        object.__setattr__(self, "platform_points", as_joint_centres(platform_points, "platform_points"))
+        object.__setattr__(self, "leg_limits", as_leg_limits(leg_limits))
+        object.__setattr__(self, "home_pose", None if home_pose is None else _checked_home(home_pose))
+        object.__setattr__(self, "allow_singular", bool(allow_singular))
+        if not allow_singular:
+            self.check_design()
+        if self.home_pose is not None:
+            self.checked_pose(self.home_pose, "home_pose")
+
+    @classmethod
+    def from_yaml(cls, source: str | PathLike[str]) -> StewartPlatform:
+        """Read a platform from YAML text or a YAML file, see `stewart.geometry.yaml_files` for the keys.
+
+        Raises
+        ------
+        StewartError : unreadable file or text, missing or unknown keys, everything that the constructor refuses, and a
+            home pose that contradicts leg limits, the platform's size, or the order of quaternions.
+        """
+        platform = cls(**read_yaml(source))
+        platform.check_home(platform.leg_lengths)
+        return platform
+
     def checked_pose(self, pose: ArrayLike, name: str = "pose") -> Array:
         """Return a pose (..., 4, 4) as an array; warn where it is so far away that it is in other units than metres."""
         array = ik.as_pose(pose, name)
@@ -243,17 +257,11 @@ class StewartPlatform(Drawn):
         """Return itself and the lengths: what is left while motors stand; see `RotaryPlatform.locked`."""
         return self, ik.as_vector(positions, N_LEGS, "lengths")
 
-    @property
-    def motor_limits(self) -> Array:
-        """Shortest and longest length of each leg, (6, 2) [m]."""
-        return self.leg_limits
-
     def check_motor_limits(self, positions: ArrayLike) -> None:
         """Run `check_leg_limits`."""
         self.check_leg_limits(positions)
 
-    # By these names every kind of legs has them: what its motors measure, and in which units, also of their efforts.
-    motor_units, motor_margins = ("m", "N"), leg_margins
+    # By these names every kind of legs has them.
     motor_positions, motor_rates, motor_accelerations = leg_lengths, leg_rates, leg_accelerations
 
 

@@ -49,44 +49,9 @@ PLACES_AHEAD = 33
 BRANCHES = np.array(list(product((0, 1), repeat=N_LEGS)))
 
 
-@shown
 @dataclass(frozen=True, eq=False, init=False)
-class RotaryPlatform(Drawn):
-    """Geometry of a platform on six rotary legs; immutable, compared by identity.
-
-    Parameters
-    ----------
-    base_points : array-like, shape (6, 3)
-        Centre of each horn's circle in {N}: on the motor's axis, in the plane of the horn's ball [m].
-    platform_points : array-like, shape (6, 3)
-        Balls on the platform in {B}, leg by leg as above [m].
-    axes : array-like, shape (6, 3) or (3,)
-        Directions of the motors' axes in {N}, of any length. Angles are positive by the right hand.
-    horns, rods : float or array-like, shape (6,)
-        Lengths of horns, from the axis to the ball, and of rods, from ball to ball [m].
-    zero_directions : array-like, shape (6, 3) or (3,), optional
-        Where the horns point at angle 0, in {N}; what is along the axis does not matter. When left out horizontal,
-        so that small positive angles raise the horns: the axis cross z, reversed.
-    home_angles : float or array-like, shape (6,)
-        Angles of the horns in the home pose [rad]. They also select the way in which each leg is bent.
-    angle_limits : array-like, shape (2,) or (6, 2), optional
-        Smallest and largest angle [rad]; -pi to pi when left out.
-    home_pose : array-like, shape (4, 4), optional
-        A pose that the platform is known to take; when left out that of the home angles, near to level and above.
-
-    Attributes
-    ----------
-    points : StewartPlatform
-        Motors and balls as if they were the ends of legs.
-    frames : ndarray, shape (6, 3, 3)
-        Columns x, y, z of each motor: its horn at angle 0, at 90 degrees, and its axis.
-
-    Raises
-    ------
-    StewartError
-        For shapes, lengths that are not positive, axes without direction, zero directions along the axes; for a home
-        pose that a leg does not reach, or that needs other than the home angles; where there is no level home pose.
-    """
+class RotaryMotors(Drawn):
+    """Motors with horns: their points, limits and tips, as those of sliding legs where both have them."""
 
     points: StewartPlatform
     frames: Array
@@ -98,61 +63,6 @@ class RotaryPlatform(Drawn):
 
     #: Of motors' positions, and of their efforts.
     motor_units = "rad", "N m"
-
-    def __init__(
-        self,
-        base_points: ArrayLike,
-        platform_points: ArrayLike,
-        axes: ArrayLike,
-        horns: ArrayLike,
-        rods: ArrayLike,
-        zero_directions: ArrayLike | None = None,
-        home_angles: ArrayLike = 0.0,
-        angle_limits: ArrayLike | None = None,
-        home_pose: ArrayLike | None = None,
-    ) -> None:
-        put = object.__setattr__
-        put(self, "points", StewartPlatform(base_points, platform_points, home_pose=home_pose, allow_singular=True))
-        put(self, "frames", _frames(as_directions(axes, "axes"), zero_directions))
-        put(self, "horns", as_six(horns, "horns", "lengths above zero [m]", _is_length))
-        put(self, "rods", as_six(rods, "rods", "lengths above zero [m]", _is_length))
-        put(self, "angle_limits", as_angle_limits(angle_limits))
-        wanted = as_six(home_angles, "home_angles", "angles [rad]", lambda x: np.abs(x) <= LARGEST)
-        check_turns(wanted, self.angle_limits)
-        put(self, "home_angles", wanted)
-        home = self.points.home_pose
-        if home is None:
-            home = self._level_home()
-            home.flags.writeable = False
-        else:
-            put(self, "home_angles", self._checked_angles(home, wanted))
-        put(self, "home_pose", home)
-        self.locked(self.home_angles)[0].check_design()
-
-    @classmethod
-    def from_yaml(cls, source: str | PathLike[str]) -> RotaryPlatform:
-        """Read a platform with the key ``rotary_legs``, see `stewart.geometry.yaml_files`.
-
-        Raises
-        ------
-        StewartError
-            Unreadable file or text, missing or unknown keys, and everything that the constructor refuses.
-        """
-        arguments = read_yaml(source, "rotary_legs")
-        legs = arguments.pop("rotary_legs")
-        return cls(**arguments, **legs)
-
-    def to_yaml(self) -> str:
-        """Return YAML text, in metres, from which `from_yaml` builds the same platform."""
-        values = {
-            "axes": self.axes, "zero_directions": self.frames[..., 0], "horns": self.horns, "rods": self.rods,
-            "home_angles": self.home_angles, "angle_limits": self.angle_limits,
-        }  # fmt: skip
-        lines = ["rotary_legs:", *(f"  {key}: {values[key].tolist()}" for key in ROTARY_KEYS)]
-        text = StewartPlatform(
-            self.base_points, self.platform_points, home_pose=self.home_pose, allow_singular=True
-        ).to_yaml()
-        return "unit: m\n" + text.replace("allow_singular: true\n", "") + "\n".join(lines) + "\n"
 
     @property
     def base_points(self) -> Array:
@@ -217,6 +127,11 @@ class RotaryPlatform(Drawn):
         z, c, s = self.axes, np.cos(angles)[..., None], np.sin(angles)[..., None]
         along = z * (z * vectors).sum(axis=-1, keepdims=True)
         return np.asarray(along + c * (vectors - along) + s * np.cross(z, vectors))
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class RotaryReach(RotaryMotors):
+    """Angles of motors whose rods reach the platform in a pose: inverse kinematics, and the home pose."""
 
     def locked(self, angles: ArrayLike) -> tuple[StewartPlatform, Array]:
         """Return the platform on point joints that is left while the motors stand at angles (6,), and its lengths [m].
@@ -336,6 +251,101 @@ class RotaryPlatform(Drawn):
                 "length or unit, other zero directions or home angles, or a home_pose are expected", name="home_angles",
             )  # fmt: skip
         return T
+
+
+@shown
+@dataclass(frozen=True, eq=False, init=False)
+class RotaryPlatform(RotaryReach):
+    """Geometry of a platform on six rotary legs; immutable, compared by identity.
+
+    Parameters
+    ----------
+    base_points : array-like, shape (6, 3)
+        Centre of each horn's circle in {N}: on the motor's axis, in the plane of the horn's ball [m].
+    platform_points : array-like, shape (6, 3)
+        Balls on the platform in {B}, leg by leg as above [m].
+    axes : array-like, shape (6, 3) or (3,)
+        Directions of the motors' axes in {N}, of any length. Angles are positive by the right hand.
+    horns, rods : float or array-like, shape (6,)
+        Lengths of horns, from the axis to the ball, and of rods, from ball to ball [m].
+    zero_directions : array-like, shape (6, 3) or (3,), optional
+        Where the horns point at angle 0, in {N}; what is along the axis does not matter. When left out horizontal,
+        so that small positive angles raise the horns: the axis cross z, reversed.
+    home_angles : float or array-like, shape (6,)
+        Angles of the horns in the home pose [rad]. They also select the way in which each leg is bent.
+    angle_limits : array-like, shape (2,) or (6, 2), optional
+        Smallest and largest angle [rad]; -pi to pi when left out.
+    home_pose : array-like, shape (4, 4), optional
+        A pose that the platform is known to take; when left out that of the home angles, near to level and above.
+
+    Attributes
+    ----------
+    points : StewartPlatform
+        Motors and balls as if they were the ends of legs.
+    frames : ndarray, shape (6, 3, 3)
+        Columns x, y, z of each motor: its horn at angle 0, at 90 degrees, and its axis.
+
+    Raises
+    ------
+    StewartError
+        For shapes, lengths that are not positive, axes without direction, zero directions along the axes; for a home
+        pose that a leg does not reach, or that needs other than the home angles; where there is no level home pose.
+    """
+
+    def __init__(
+        self,
+        base_points: ArrayLike,
+        platform_points: ArrayLike,
+        axes: ArrayLike,
+        horns: ArrayLike,
+        rods: ArrayLike,
+        zero_directions: ArrayLike | None = None,
+        home_angles: ArrayLike = 0.0,
+        angle_limits: ArrayLike | None = None,
+        home_pose: ArrayLike | None = None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "points", StewartPlatform(base_points, platform_points, home_pose=home_pose, allow_singular=True))
+        put(self, "frames", _frames(as_directions(axes, "axes"), zero_directions))
+        put(self, "horns", as_six(horns, "horns", "lengths above zero [m]", _is_length))
+        put(self, "rods", as_six(rods, "rods", "lengths above zero [m]", _is_length))
+        put(self, "angle_limits", as_angle_limits(angle_limits))
+        wanted = as_six(home_angles, "home_angles", "angles [rad]", lambda x: np.abs(x) <= LARGEST)
+        check_turns(wanted, self.angle_limits)
+        put(self, "home_angles", wanted)
+        home = self.points.home_pose
+        if home is None:
+            home = self._level_home()
+            home.flags.writeable = False
+        else:
+            put(self, "home_angles", self._checked_angles(home, wanted))
+        put(self, "home_pose", home)
+        self.locked(self.home_angles)[0].check_design()
+
+    @classmethod
+    def from_yaml(cls, source: str | PathLike[str]) -> RotaryPlatform:
+        """Read a platform with the key ``rotary_legs``, see `stewart.geometry.yaml_files`.
+
+        Raises
+        ------
+        StewartError
+            Unreadable file or text, missing or unknown keys, and everything that the constructor refuses.
+        """
+        arguments = read_yaml(source, "rotary_legs")
+        legs = arguments.pop("rotary_legs")
+        return cls(**arguments, **legs)
+
+    def to_yaml(self) -> str:
+        """Return YAML text, in metres, from which `from_yaml` builds the same platform."""
+        values = {
+            "axes": self.axes, "zero_directions": self.frames[..., 0], "horns": self.horns, "rods": self.rods,
+            "home_angles": self.home_angles, "angle_limits": self.angle_limits,
+        }  # fmt: skip
+        lines = ["rotary_legs:", *(f"  {key}: {values[key].tolist()}" for key in ROTARY_KEYS)]
+        text = StewartPlatform(
+            self.base_points, self.platform_points, home_pose=self.home_pose, allow_singular=True
+        ).to_yaml()
+        return "unit: m\n" + text.replace("allow_singular: true\n", "") + "\n".join(lines) + "\n"
 
     def levers(self, pose: ArrayLike, angles: ArrayLike | None = None) -> Array:
         """Return the lever of each motor on its rod, (..., 6) [m]: rod's velocity over that of the angle.
