@@ -14,6 +14,7 @@ from lie_dynamics_ros.lie_dynamics.stewart import (
     weight_wrench,
     wrench_of_leg_forces,
 )
+from lie_dynamics_ros.lie_dynamics.stewart.kernels.covariance import eliminate
 
 PLATFORM = reference_platform()
 FRAMES = ("body", "spatial", "aligned")
@@ -91,3 +92,16 @@ def test_singular_pose_and_bad_input():
         leg_forces_for_wrench(PLATFORM, PLATFORM.home_pose, np.ones(3))
     with pytest.raises(StewartError, match="mass is -1"):
         weight_wrench(PLATFORM.home_pose, -1.0, np.zeros(3))
+
+
+@pytest.mark.parametrize("digits", [0, 4, 8, 11])
+def test_what_is_eliminated_fits_near_singular_matrices_too(digits, rng):
+    """Leg forces balance the load to round-off: residuals do not grow with the condition."""
+    for _ in range(50):
+        left, right = (np.linalg.qr(rng.normal(size=(6, 6)))[0] for _ in range(2))
+        A, B = left @ np.diag(np.logspace(0, -digits, 6)) @ right, rng.normal(size=(6, 3))
+        B = A @ B  # loads whose forces stay small
+        work = np.concatenate([A, B], axis=1)
+        determinant = getattr(eliminate, "py_func", eliminate)(work, 9)
+        assert determinant == pytest.approx(np.linalg.det(A), rel=1e-14 * 10**digits)
+        assert np.abs(A @ work[:, 6:] - B).max() < 3e-15 * np.abs(A).max() * max(np.abs(work[:, 6:]).max(), 1.0)

@@ -55,7 +55,10 @@ def largest_column(work: Array, start: int) -> float:
 
 @outline
 def eliminate(work: Array, columns: int) -> float:
-    """Turn [A, B] (6, columns) into [1, A^-1 B] by Gauss-Jordan elimination with row pivots; return det A."""
+    """Turn [A, B] (6, columns) into [., A^-1 B] by elimination with row pivots, from below and back; return det A.
+
+    What is solved fits A X = B to round-off near singular A, too, which Gauss-Jordan elimination does not reach.
+    """
     determinant = 1.0
     for c in range(6):
         best = c
@@ -66,21 +69,25 @@ def eliminate(work: Array, columns: int) -> float:
         if not abs(pivot) > 0.0:
             return 0.0
         determinant *= pivot if best == c else -pivot
-        for d in range(columns):
-            value = work[best, d]
-            work[best, d] = work[c, d]
-            work[c, d] = value / pivot
-        for k in range(6):
-            if k != c:
-                factor = work[k, c]
-                for d in range(columns):
-                    work[k, d] -= factor * work[c, d]
+        if best != c:
+            for d in range(c, columns):
+                work[c, d], work[best, d] = work[best, d], work[c, d]
+        for k in range(c + 1, 6):
+            factor = work[k, c] / pivot
+            for d in range(c + 1, columns):
+                work[k, d] -= factor * work[c, d]
+    for c in range(5, -1, -1):
+        for d in range(6, columns):
+            work[c, d] /= work[c, c]
+        for k in range(c):
+            for d in range(6, columns):
+                work[k, d] -= work[k, c] * work[c, d]
     return determinant
 
 
 @outline
 def invert_left_half(work: Array) -> bool:
-    """Turn [A, 1] (6, 12) into [1, A^-1]; False where A is singular."""
+    """Turn [A, 1] (6, 12) into [., A^-1]; False where A is singular."""
     size = largest_column(work, 0)
     return eliminate(work, 12) != 0.0 and size * largest_column(work, 6) < _SINGULAR
 
