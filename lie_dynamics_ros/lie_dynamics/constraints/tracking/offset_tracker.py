@@ -68,8 +68,8 @@ class OffsetTracker:
     def with_options(self, *, leg_noise: ArrayLike, max_steps: int) -> OffsetTracker:
         """Return a tracker that goes on from the same pose with another leg noise and another number of steps."""
         other = copy.copy(self)
-        tracker = self._tracker_at(self._tracker.q, max_steps)
-        other.__dict__.update(leg_covariance=as_leg_covariance(leg_noise), _tracker=tracker)
+        other.leg_covariance = as_leg_covariance(leg_noise)
+        other._tracker = self._tracker_at(self._tracker.q, max_steps)
         return other
 
     @property
