@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.lie_dynamics.control.kernels.felt_inertia import TRIED
 from lie_dynamics_ros.lie_dynamics.control.velocity_filter import PositionSteps
 from lie_dynamics_ros.nodes.computed_torque.sensor_noise import PEAK_TO_PEAK, SensorNoise
-from lie_dynamics_ros.nodes.computed_torque.untold_inertia import HEAVIEST_UNTOLD, FeltInertia, UntoldInertia
+from lie_dynamics_ros.nodes.computed_torque.untold_inertia import (
+    FRICTION_FELT,
+    HEAVIEST_UNTOLD,
+    INERTIA_GROWTH,
+    FeltInertia,
+    UntoldInertia,
+)
 
 PERIOD, LATE, DAMPING, FILTER, FADING = 0.002, 0.02, 16.0, 60.0, 6.0
 ONE = np.ones(1)
@@ -15,10 +22,10 @@ ONE = np.ones(1)
 def stopped(known, true, seconds, push=0.0):
     """Return speed and inertia found, of a joint (known, true [kg m^2]) that damping at a rate of 16 1/s slows down."""
     inertia, speed, slow, late = UntoldInertia(1), 1.0, 0.0, [0.0] * 5
-    found, most = np.zeros(1), HEAVIEST_UNTOLD * ONE
+    found, most, growth = np.zeros(1), HEAVIEST_UNTOLD * ONE, INERTIA_GROWTH * PERIOD * ONE
     for _ in range(round(seconds / PERIOD)):
         slow += (1.0 - np.exp(-FILTER * PERIOD)) * (-speed - slow)
-        found = inertia.update(slow * ONE, ONE > 0.0, known * ONE, most, PERIOD, LATE, 0.0, FADING)
+        found = inertia.update(slow * ONE, growth, known * ONE, most, PERIOD, LATE, 0.0, FADING)
         late.append(DAMPING * (known + found[0]) * slow)
         speed += PERIOD * (late.pop(0) + push) / true
     return abs(speed), found[0]
@@ -35,12 +42,18 @@ def test_a_joint_that_slows_down_is_what_it_is_known_to_be():
     assert speed < 1e-3 and found < 1e-3
 
 
+def test_a_joint_that_turns_round_is_taken_to_be_lighter():
+    inertia = UntoldInertia(1)
+    found = [inertia.update(ONE, 0.06 * ONE, 1e-3 * ONE, ONE, PERIOD, LATE, 0.0, FADING)[0] for _ in range(100)][-1]
+    assert inertia.update(-ONE, -ONE, 1e-3 * ONE, ONE, PERIOD, LATE, 0.0, FADING)[0] == pytest.approx(found / np.e)
+
+
 MOST = np.array([HEAVIEST_UNTOLD])
 
 
 def felt_in_a_stop(known, true, seconds, noise=0.0, load=0.0):
     """Return speed and inertia found, of a joint (known, true [kg m^2]) that damping at a rate of 16 1/s slows down."""
-    rng, inertia, speed, slow, late = np.random.default_rng(1), FeltInertia(1), 1.0, 0.0, [0.0] * 5
+    rng, inertia, speed, slow, late = np.random.default_rng(1), FeltInertia(ONE), 1.0, 0.0, [0.0] * 5
     for _ in range(round(seconds / PERIOD)):
         seen = speed + noise * rng.standard_normal()
         slow += (1.0 - np.exp(-FILTER * PERIOD)) * (-seen - slow)
@@ -53,11 +66,26 @@ def felt_in_a_stop(known, true, seconds, noise=0.0, load=0.0):
     return abs(speed), found[0]
 
 
-@pytest.mark.parametrize("noise", [0.0, 5e-3])
-@pytest.mark.parametrize("rotor", [3e-4, 1e-3, 1e-2, 0.03])
+@pytest.mark.parametrize(
+    ("rotor", "noise"), [(3e-4, 0.0), *((rotor, noise) for rotor in (1e-3, 1e-2, 0.03) for noise in (0.0, 5e-3))]
+)
 def test_a_rotor_that_nobody_told_is_felt(rotor, noise):
+    """Where velocities have noise, one of 0.03 % could be friction."""
     speed, found = felt_in_a_stop(1e-5, 1e-5 + rotor, 1.5, noise)
     assert speed < 5e-3 + noise and 0.3 * rotor < found <= min(1.5 * rotor, HEAVIEST_UNTOLD)
+
+
+@pytest.mark.parametrize("viscous", [1e-3, 3e-3, 1e-2])
+@pytest.mark.parametrize("rate", [8.0, 15.0])
+def test_viscous_friction_is_hardly_taken_for_a_rotor(viscous, rate):
+    """Efforts move a joint against it, and change while it hardly accelerates, as those that move a rotor do."""
+    rng, inertia, found = np.random.default_rng(2), FeltInertia(ONE), np.zeros(1)
+    for k in range(round(0.5 / PERIOD)):
+        speed = 0.5 * np.exp(-rate * k * PERIOD)
+        inertia.note(viscous * speed * ONE)
+        seen = (speed + 0.04 * rng.standard_normal()) * ONE
+        found = inertia.update(seen, ONE > 0.0, 1e-5 * np.eye(1), MOST, PERIOD, 1e-4, (0.01, 0.04))
+    assert found[0] <= TRIED * FRICTION_FELT
 
 
 @pytest.mark.parametrize("true", [8e-4, 1e-3, 1.9e-3])
@@ -68,7 +96,7 @@ def test_nothing_is_felt_where_bodies_may_explain_it(true):
 
 
 def test_what_shakes_a_joint_is_eased_and_may_grow_again():
-    inertia, steps = FeltInertia(1), round(0.5 / PERIOD)
+    inertia, steps = FeltInertia(ONE), round(0.5 / PERIOD)
     lags = np.array([True])
 
     def decay(k):

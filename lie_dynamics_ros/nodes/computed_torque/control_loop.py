@@ -251,7 +251,7 @@ class ControlLoop:
         try:
             wrench = self._pushes(state, state.wrenches)
             law = laws.stopping(q, qd, stop)
-            bias = inverse_dynamics(p.dynamics, stop.position, stop.velocity, zero) - wrench
+            bias = inverse_dynamics(p.dynamics, stop.position, stop.motion[1], zero) - wrench
             weight = p.gravity(stop.position) - wrench
             limited = efforts.brake(stamp, law.effort - wrench, bias, weight, period)
         except LieDynamicsError:

@@ -81,6 +81,11 @@ class StopGains:
             spring_filter=self.spring_filter if least >= 1.0 <= slow else STOP_FILTER,
         )  # fmt: skip
 
+    @property
+    def lowered_at_all(self) -> bool:
+        """Whether they were lowered, as something oscillated."""
+        return self.spring_filter <= STOP_FILTER
+
     def sooner(self, time: float) -> StopGains:
         """Return gains for efforts that act sooner by some time [s]."""
         part = self.time / (self.time - time)

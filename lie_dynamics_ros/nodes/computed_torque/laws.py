@@ -290,6 +290,6 @@ class Laws:
         mass = self.sure_inertia(q) + np.diag(self.rotors) + np.diag(wanted.heavier)
         damping = wanted.gains.force(mass, wanted.rate, wanted.slow) + wanted.offset
         damping = damping + self.rotors * plan[2]
-        force = inverse_dynamics(self.model, wanted.position, wanted.velocity, plan[2]) + damping
+        force = inverse_dynamics(self.model, wanted.position, *plan[1:]) + damping
         law = LawEffort(force, qd, plan[2], force - inverse_dynamics(self.model, q, qd, plan[2]))
         return law if self._friction is None or wanted.gives_way else self._with_friction(law, *plan)

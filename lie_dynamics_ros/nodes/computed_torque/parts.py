@@ -371,7 +371,7 @@ def _warm_up(parts: ControllerParts) -> None:
     if laws.drives is not None:
         other["drives"].update(dynamics, q, zero, zero, zero, 1e-3)
         other["drives"].loosen(zero, zero, 1e-3, np.diag(robot.scale), robot.scale, zero)
-    rest = StopMotion((q, zero, zero), zero, zero, q, zero, zero, zero, False, None, [], laws.gains.stop)
+    rest = StopMotion((q, zero, zero), zero, zero, q, zero, zero, False, None, [], laws.gains.stop)
     laws.stopping(q, zero, rest)
     gravity_force(dynamics, q)
     effort_of_wrenches(dynamics, q, np.zeros((robot.model.n_bodies, 6)))

@@ -19,7 +19,7 @@ NOISE_MEMORY = 0.2  # time over which noise is estimated [s]
 PEAK_TO_PEAK = 6.0  # peak to peak of noise, over its standard deviation
 #: Peak to peak of velocities from positions, over a step of these times the factor of `velocity_noise`.
 STEP_TO_PEAK = 2.0
-CALM_SPEED = 3e-3  # largest speed of joints at rest by noise of sensors [rad/s, m/s]
+CALM_SPEED = 2e-3  # largest speed of joints at rest by noise of sensors [rad/s, m/s]
 LIVELY = 0.2  # part of the speed of joints that noise may be: steps by which they are damped are not to turn them round
 CALMS = 5.0  # rate at which it is forgotten how fast joints were, which bear more noise then [1/s]
 MEAN_RATE = 10.0  # rate of the low-pass of velocities that shows whether joints get faster [1/s]
@@ -122,6 +122,18 @@ class CoarsePositions:
     def toggle(self) -> Mask:
         """Joints (n,) that swing by less than a step, faster than dampers damp."""
         return self.table[k.TOGGLING] > 0.0
+
+    def creep(self, step: Array) -> tuple[Array, Array]:
+        """Return velocities (n,) between edges, and for how long those were seen that ended just now [s].
+
+        They have no noise, but are late: one that is not seen again is as much less as the next edge is late. The time
+        is 0 where no edge was passed, and below that where a joint turned round.
+        """
+        table = self.table
+        passed, crept = table[k.PASSED], table[k.CREEP]
+        most = step / np.maximum(passed, 1e-9)
+        lasted = np.where(passed == 0.0, np.where(crept != 0.0, table[k.PASSED_BEFORE], -1.0), 0.0)
+        return np.clip(crept, -most, most), lasted
 
     def swings(self, late: float) -> Mask:
         """Return joints (n,) that surely swing to and fro, and so slowly that a damper of such a delay damps it."""

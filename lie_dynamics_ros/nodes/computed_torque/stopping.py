@@ -30,9 +30,9 @@ from ...lie_dynamics.control.reversed_efforts import Reversal
 from ...lie_dynamics.control.robots import Robot
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
-from .gains import STOP_FILTER, STOP_RATE, STOP_SPRING, StopGains
+from .gains import STOP_FILTER, STOP_RATE, STOP_SLOW, STOP_SPRING, StopGains
 from .sensor_noise import PEAK_TO_PEAK, CoarsePositions, SensorNoise
-from .untold_inertia import HEAVIEST_UNTOLD, NO_ERROR, FeltInertia, UntoldInertia
+from .untold_inertia import HEAVIEST_UNTOLD, INERTIA_GROWTH, NO_ERROR, FeltInertia, UntoldInertia
 
 AT_REST = 1e-3  # below this speed of its plan a stop has ended [rad/s, m/s]
 RESTING = 0.05  # and below this measured speed, over the velocity limit, or [rad/s, m/s] where there is none
@@ -49,6 +49,9 @@ SLOWEST_FADING = 0.3
 #: Speed up to which joints creep on after the way to rest [rad/s, m/s], and rate of the low-pass that shows it [1/s].
 #: Efforts that stay drive them against friction, which bears far more feedback than the joint's inertia does.
 CREEPING, CREEP_FILTER = 0.04, 20.0
+EDGE_GROWTH = 1.0  # logarithm of the factor by which inertia grows at most from edge to edge of coarse positions
+DRIVEN = 0.4  # slow error of a velocity from which on what feedback bore seems to drive a joint [rad/s, m/s]
+DRIVEN_FADES = 5.0  # rate at which it fades then, once something oscillated [1/s]
 GIVING_WAY = 0.3  # time for which a stop gives way to a contact before it holds the robot where it is then [s]
 
 
@@ -78,7 +81,6 @@ class StopMotion(NamedTuple):
     rate: Array  # error of the velocity [rad/s, m/s]
     slow: Array  # the same behind the low-passes
     position: Array  # at which the dynamics are compensated: without what oscillates [rad, m]
-    velocity: Array  # likewise [rad/s, m/s]
     offset: Array  # to be exerted besides [N m, N]
     heavier: Array  # inertia that joints are taken to have besides what is known [kg m^2, kg]
     gives_way: bool  # whether it is damped alone
@@ -106,7 +108,7 @@ class Stop:
         self._largest, self._most, self._quiet = LARGEST_OFFSET * limit, limit, QUIET * scale
         self._heaviest = HEAVIEST_UNTOLD * scale
         self._light = np.diag(1e-3 * scale)
-        self.inertia, self.feeling = UntoldInertia(len(scale)), FeltInertia(len(scale))
+        self.inertia, self.feeling = UntoldInertia(len(scale)), FeltInertia(scale)
         self.reversal = Reversal(limit, fastest)
         self._soft, self._fastest, self._watched = soft, fastest, watched
         self.steps, self.late, self.shaken = PositionSteps(len(limit)), 0.0, self._zero
@@ -247,10 +249,17 @@ class Stop:
         heavier = self.feeling.update(qd, lags, mass, unknown, period, late, noise, moving)
         s.crept = s.crept - math.expm1(-CREEP_FILTER * period) * (rate - s.crept)
         if not moving:
-            calm = 0.5 * CREEP_FILTER * step + np.sqrt(0.125 * CREEP_FILTER * period) * swing
-            grows = free & (np.abs(s.crept) < CREEPING) | behind_plan
-            late, fading = late + 1.0 / CREEP_FILTER, SLOWEST_FADING * gains.slow
-            heavier = np.maximum(heavier, self.inertia.update(s.crept, grows, known, most, period, late, calm, fading))
+            noise = swing * (not state.filter_time)
+            calm = 0.5 * CREEP_FILTER * step + np.sqrt(0.125 * CREEP_FILTER * period) * noise
+            crept, growth, lag = s.crept, INERTIA_GROWTH * period, late + 1.0 / CREEP_FILTER
+            fading = SLOWEST_FADING * min(STOP_SLOW, gains.slow + gains.cap + gains.slow_cap)
+            if state.filter_time and self.coarse.begun:
+                (creep, lasted), seen = self.coarse.creep(step), 0.5 * CREEP_FILTER * step > NO_ERROR
+                crept, calm, lag = np.where(seen, -creep, crept), np.where(seen, 0.0, calm), np.where(seen, late, lag)
+                growth = np.where(seen, np.clip(INERTIA_GROWTH * lasted, -EDGE_GROWTH, EDGE_GROWTH), growth)
+            grows = free & (np.abs(crept) < CREEPING) | behind_plan
+            growth = np.where(grows, growth, np.minimum(growth, 0.0))
+            heavier = np.maximum(heavier, self.inertia.update(crept, growth, known, most, period, lag, calm, fading))
         s.passed = s.passed + share * (rate - s.passed)
         s.slow = s.slow + share * (s.passed - s.slow)
         if free and not gives_way:
@@ -258,6 +267,9 @@ class Stop:
             pull = np.minimum(gains.spring(known + heavier), coarse) * closer
             felt = mass + np.diag(heavier)
             more = gains.force(felt, pull, pull) + limited_damping(felt, gains.hold, gains.hold_cap, error - before)
+            if gains.lowered_at_all:  # what a shaken robot seemed to bear drives it now
+                drives = (s.offset * s.slow < 0.0) & (np.abs(s.slow) > DRIVEN)
+                s.offset = np.where(drives, math.exp(-DRIVEN_FADES * period), 1.0) * s.offset
             s.offset = np.clip(s.offset + more, -self._most, self._most)
             if let_go is not None:
                 s.offset = np.where(let_go, 0.0, s.offset)
@@ -269,7 +281,7 @@ class Stop:
             swings = np.where(self.coarse.swings(gains.time), 0.0, swings)
         self.shaken = swings
         return StopMotion(
-            motion, direct, s.slow, *self._smooth[PLACE:].copy(), s.offset, heavier, gives_way, let_go, found, gains
+            motion, direct, s.slow, self._smooth[PLACE].copy(), s.offset, heavier, gives_way, let_go, found, gains
         )
 
     def _sharpen(self, state: RobotState, period: float) -> RobotState:

@@ -21,6 +21,9 @@ NO_ERROR = 3e-3  # error of a velocity that is ignored [rad/s, m/s]
 FADED_PART = 0.7  # part of what an error is to have faded to, from which on it stays: noise moves it
 #: Least time for which an error keeps its sign, over the delay of efforts: gains that are too high feed faster ones.
 TURNS_WITHIN = 6.0
+#: Inertia that viscous friction of 1 % of the effort limit at 1 rad/s seems to be, as efforts act some other time than
+#: they are taken to, over the effort limit [kg m^2 / (N m)]; 0.03 % in the worst of arms in MuJoCo.
+FRICTION_FELT = 4e-4
 EASED_PART = 0.25  # factor that lowers it where a joint oscillates
 
 
@@ -53,7 +56,7 @@ class UntoldInertia:
     def update(
         self,
         error: Array,
-        grows: Mask,
+        growth: Array,
         known: Array,
         most: Array,
         period: float,
@@ -64,9 +67,9 @@ class UntoldInertia:
         """Return the inertia (n,) [kg m^2, kg], ``period`` [s] after the last call.
 
         Errors of velocities (n,) are behind a low-pass [rad/s, m/s]; by noise they have `calm`, and where gains suffice
-        they fade at a rate [1/s]. The inertia grows, beyond what is `known` (n,) up to the `most`, where that makes
-        sense: not where a joint comes back to where it is pulled, nor while efforts are limited. Efforts act `late`
-        [s].
+        they fade at a rate [1/s]. The inertia grows by factors whose logarithms are the `growth` (n,), beyond what is
+        `known` (n,) up to the `most`; 0 where that makes no sense, as where a joint comes back to where it is pulled,
+        or while efforts are limited. Efforts act `late` [s].
         """
         s, size, turned = self.state, np.abs(error), np.sign(error) != self.state.sign
         slow = TURNS_WITHIN * late
@@ -75,30 +78,32 @@ class UntoldInertia:
         s.held = np.where(turned, 0.0, s.held + period)
         s.sign = np.sign(error)
         expected = s.expected * math.exp(-fading * period)
-        stays = grows & (size > FADED_PART * expected) & (s.held > slow) & (size > NO_ERROR + calm)
+        stays = (growth > 0.0) & (size > FADED_PART * expected) & (s.held > slow) & (size > NO_ERROR + calm)
         s.expected = np.maximum(size, expected)
-        grown = np.maximum(s.value, FIRST_PART * known) * math.exp(INERTIA_GROWTH * period)
-        s.value = np.where(stays, np.minimum(grown, most), s.value)
+        grown = np.maximum(s.value, FIRST_PART * known) * np.exp(growth)
+        s.value = np.where(stays, np.minimum(grown, most), s.value * np.exp(np.minimum(growth, 0.0)))
         return s.value
 
 
 class FeltInertia:
-    """Finds what each joint weighs besides its links by regression of accelerations on efforts.
+    """Finds what each joint weighs besides its links by regression of accelerations on efforts and velocities.
 
     Gains rise with the inertia that is there for sure: efforts hardly have errors, so the reciprocal of the inertia is
     what accelerations have of them, and too small a correlation makes a joint seem lighter once its deviation is added.
-    What was felt stays where efforts do not explain the motion: something else moves the joint. `feel` says what
-    `table` holds.
+    Efforts that friction explains, as they are in proportion to velocities, tell nothing of it, and some of what is
+    felt may be friction. What was felt stays where efforts do not explain the motion: something else moves the joint.
+    `feel` says what `table` holds; joints have a `scale` (n,), such as their effort limits.
     """
 
-    def __init__(self, size: int) -> None:
-        self.table, self._numbers = np.zeros((k.ROWS, size)), np.zeros(k.NUMBERS)
+    def __init__(self, scale: Array) -> None:
+        self.table, self._numbers = np.zeros((k.ROWS, len(scale))), np.zeros(k.NUMBERS)
+        self._doubt = FRICTION_FELT * scale
         self.reset()
 
     def reset(self) -> None:
         """Begin with what is known."""
         self.table[:], self._numbers[k.SINCE] = 0.0, 0.0
-        self.table[k.MOST] = np.inf
+        self.table[k.MOST], self.table[k.DOUBT] = np.inf, self._doubt
 
     def ease(self, shaking: Mask) -> None:
         """Take joints (n,), True for which gains are too high, to be lighter from now on."""

@@ -83,3 +83,20 @@ def test_positions_without_steps_pass_unchanged(rng):
         settled, eased = coarse.update(q, none, PERIOD, LATE)
         assert (settled == q).all() and (eased == q).all()
     assert not coarse.toggle.any()
+
+
+@pytest.mark.parametrize("speed", [-0.02, 0.005, 0.1])
+def test_a_joint_that_creeps_is_seen_from_edge_to_edge(speed):
+    """The noise of one step between edges is none at them; a joint that stays is slower and slower."""
+    coarse, step = CoarsePositions(1), np.array([STEP])
+    path = STEP * np.round(speed * np.arange(0.0, 1.0, PERIOD) / STEP)
+    found = [(coarse.update(np.array([q]), step, PERIOD, LATE), *coarse.creep(step))[1:] for q in path]
+    velocity, lasted = (np.ravel(x) for x in zip(*found, strict=True))
+    edges = np.flatnonzero(np.diff(path)) + 1
+    assert (np.flatnonzero(lasted) == edges).all() and lasted[edges[0]] < 0.0 < lasted[edges[1:]].min()
+    assert velocity[edges[1:]] == pytest.approx(speed, abs=2.0 * PERIOD * speed**2 / STEP)
+    for _ in range(500):
+        coarse.update(path[-1:], step, PERIOD, LATE)
+    assert 0.0 < np.sign(speed) * coarse.creep(step)[0][0] <= STEP / 0.5
+    coarse.update(path[-1:] - np.sign(speed) * STEP, step, PERIOD, LATE)  # turns round
+    assert coarse.creep(step)[0][0] == 0.0 > coarse.creep(step)[1][0]

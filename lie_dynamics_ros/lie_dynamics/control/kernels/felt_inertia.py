@@ -10,10 +10,12 @@ from ...arrays import Array, Mask
 from ...engine.compile import kernel
 
 #: Rows of the table: efforts of the last answer, and those that act, which come later; these and velocities behind the
-#: low-pass; what of efforts and accelerations stays; integrals of the squares of the efforts, of their products with
-#: accelerations, of the squares of these, and of 1; inertia that is there for sure, what is used of it, and the most.
-TOLD, ACTING, EFFORT, VELOCITY, STAYING, DRIFTING, XX, XY, YY, TIME, FELT, USED, MOST = range(13)
-ROWS = 13
+#: low-pass; what of efforts, accelerations and velocities stays; integrals of the products of efforts x, accelerations
+#: y and velocities v, and of 1; inertia that is felt, what is used of it, the most, and what friction may add to it.
+(
+    TOLD, ACTING, EFFORT, VELOCITY, STAYING, DRIFTING, MEAN, XX, XY, YY, XV, YV, VV, TIME, FELT, USED, MOST, DOUBT,
+) = range(18)  # fmt: skip
+ROWS = 18
 #: Numbers: period, by which efforts act late, time since the begin [s]; 1 while the stop moves joints, 0 once it holds
 #: them.
 PERIOD, LATE, SINCE, MOVING = range(4)
@@ -30,6 +32,8 @@ FELT_SURE = 3.0
 #: Least speed at which anything is felt [rad/s, m/s], and part of the square of accelerations, beyond noise, that
 #: efforts have to explain.
 FELT_SPEED, EXPLAINED = 5e-3, 0.8
+#: Part of what friction may be that is used all the same, as efforts have to move a joint for it to be felt.
+TRIED = 0.1
 
 
 @kernel(
@@ -38,7 +42,7 @@ FELT_SPEED, EXPLAINED = 5e-3, 0.8
     quick=True,
 )
 def feel(
-    table: Array,  # (13, n); overwritten, but for its first row
+    table: Array,  # (18, n); overwritten, but for its first row and the last
     numbers: Array,  # (4,); `SINCE` is overwritten
     velocity: Array,  # (n,) [rad/s, m/s]
     lags: Mask,  # where more is to be used (n,)
@@ -70,23 +74,30 @@ def feel(
             if j != i:
                 x -= mass[i, j] * rate * (velocity[j] - table[VELOCITY, j])
         if begins:
-            table[STAYING, i], table[DRIFTING, i] = x, y
+            table[STAYING, i], table[DRIFTING, i], table[MEAN, i] = x, y, table[VELOCITY, i]
             continue
         table[STAYING, i] += staying * (x - table[STAYING, i])
         table[DRIFTING, i] += staying * (y - table[DRIFTING, i])
+        table[MEAN, i] += staying * (table[VELOCITY, i] - table[MEAN, i])
         if numbers[MOVING] > 0.0 and abs(table[VELOCITY, i]) > FELT_SPEED + calm[i]:
-            x, y = x - table[STAYING, i], y - table[DRIFTING, i]
+            x, y, v = x - table[STAYING, i], y - table[DRIFTING, i], table[VELOCITY, i] - table[MEAN, i]
             table[XX, i] += h * x * x
             table[XY, i] += h * x * y
             table[YY, i] += h * y * y
+            table[XV, i] += h * x * v
+            table[YV, i] += h * y * v
+            table[VV, i] += h * v * v
             table[TIME, i] += h
         xx, xy, yy, time = table[XX, i], table[XY, i], table[YY, i], table[TIME, i]
         table[MOST, i] = max(table[MOST, i], FIRST_PART * own) * rises
         if time > 3.0 / rate and np.isfinite(xx * yy) and xx > 0.0 and own > 0.0:
-            slope = xy / xx
-            deviation = math.sqrt(max(yy - xy * slope, 0.0) / (time - 2.0 / rate) / rate / xx)
+            xv, yv, vv = table[XV, i], table[YV, i], max(table[VV, i], 1e-300)
+            alone = xx - xv * xv / vv  # what of the efforts friction does not explain
+            slope = (xy - yv * xv / vv) / max(alone, 1e-12 * xx)
+            left = max(yy - yv * yv / vv - slope * (xy - yv * xv / vv), 0.0)
+            deviation = math.sqrt(left / (time - 2.0 / rate) / rate / max(alone, 1e-12 * xx))
             # What else moves the joint, such as a hand, would make it seem heavy.
-            explained = xy * slope > EXPLAINED * yy or yy < 4.0 * time * noise[i] * noise[i]
+            explained = yy - left > EXPLAINED * yy or yy < 4.0 * time * noise[i] * noise[i]
             if slope > -deviation and explained:
                 heavy = 1.0 / max(max(slope, 0.0) + FELT_SURE * deviation, 1e-300) - own
                 heavy *= min(max(heavy / own - 1.0, 0.0), 1.0)  # bodies and loads may be the rest
@@ -94,5 +105,7 @@ def feel(
         used = table[USED, i]
         if lags[i]:
             used = max(used, FIRST_PART * own) * grows
-        table[USED, i] = min(used, table[FELT, i], table[MOST, i])
+        doubt = table[DOUBT, i]
+        sure = max(table[FELT, i] / max(table[FELT, i] + doubt, 1e-300) * table[FELT, i], TRIED * doubt)
+        table[USED, i] = min(used, table[FELT, i], sure, table[MOST, i])
     return 0

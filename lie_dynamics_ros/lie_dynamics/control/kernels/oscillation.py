@@ -28,11 +28,13 @@ BEYOND, GAINED, EXERTED = range(3)
 #: Rows of a fourth: last position, the middle of the last two steps, how often that was passed in a row, times since it
 #: was passed last and the time before, how long the joint is to be left undamped; positions without what only shakes at
 #: an edge, and these without jumps; the position with a play of a step, in which it does not turn round by noise, and
-#: the sign of its last change; how often that changed of late, time since then, and between these in the mean.
+#: the sign of its last change; how often that changed of late, time since then, and between these in the mean; the
+#: sign of the last step, and the mean velocity since the edge before where that was passed the same way, else 0.
 (
     SEEN, EDGE, PASSES, PASSED, PASSED_BEFORE, TOGGLING, SETTLED, EASED, PLAY, WAY, REVERSALS, REVERSED, SWINGING,
-) = range(13)  # fmt: skip
-STEP_ROWS = 13
+    HEADING, CREEP,
+) = range(15)  # fmt: skip
+STEP_ROWS = 15
 #: Times in a row that a position passes the same edge between two steps, from which on the joint only shakes there:
 #: where a motion of more than a step turns round, it passes an edge twice. Time for which such a joint is left
 #: undamped, until it passes another edge [s].
@@ -109,7 +111,7 @@ def count_turns(table: Array, numbers: Array, effort: Array, per_scale: Array, n
 
 @kernel("(float64[:,::1], float64[::1], float64[::1], float64[::1])", quick=True)
 def pass_edges(table: Array, numbers: Array, position: Array, step: Array) -> int:
-    """Take note of positions (n,) that come in steps (n,), 0 where that is not known; fill `table` (13, n).
+    """Take note of positions (n,) that come in steps (n,), 0 where that is not known; fill `table` (15, n).
 
     Numbers (3,): the period, the longest time of two swings that a damper does not damp, part of the turns that is left
     after this period.
@@ -132,7 +134,9 @@ def pass_edges(table: Array, numbers: Array, position: Array, step: Array) -> in
                 table[PASSES, i] = (min(before, 1.0) if table[PASSED_BEFORE, i] > cycle else before) + 1.0
             else:
                 table[PASSES, i], table[TOGGLING, i] = 1.0, 0.0
-            table[SEEN, i], table[EDGE, i] = q, edge
+            heading = np.sign(change)
+            table[CREEP, i] = change / table[PASSED, i] if heading == table[HEADING, i] else 0.0
+            table[SEEN, i], table[EDGE, i], table[HEADING, i] = q, edge, heading
             table[PASSED_BEFORE, i], table[PASSED, i] = table[PASSED, i], 0.0
             play = min(max(table[PLAY, i], q - HALF_STEP * step[i]), q + HALF_STEP * step[i])
             went = np.sign(play - table[PLAY, i])
