@@ -15,7 +15,7 @@ import numpy as np
 
 from ..lie_dynamics import InputError
 from ..lie_dynamics.arrays import Array
-from ..lie_dynamics.files import write_file
+from ..lie_dynamics.files import new_figure, write_file
 from ..lie_dynamics.lie import so3
 from ..lie_dynamics.plots import plot_legs
 from ..lie_dynamics.shown import picture, table, write_page
@@ -38,7 +38,7 @@ from ..lie_dynamics.stewart.calibration.measured import unmeasured
 from ..lie_dynamics.stewart.calibration.model import all_points
 from ..lie_dynamics.stewart.calibration.rotary import DIRECTIONS, LEG_PARAMETERS, RotaryCalibration
 from ..lie_dynamics.stewart.geometry.any_platform import Platform, any_platform, points_of
-from ..lie_dynamics.stewart.plots import new_figure, plot_platform
+from ..lie_dynamics.stewart.plots import plot_platform
 from ..lie_dynamics.texts import listed
 from .command import check_output, ended
 from .stations import Sources, read_stations
@@ -129,7 +129,8 @@ def _changes(found: MeasuredCalibration, legs: Sequence[str]) -> str:
 
 
 def _errors(found: MeasuredCalibration) -> Figure:
-    figure, axes = new_figure(1, 2, (10.0, 3.6), squeeze=False)
+    figure = new_figure((10.0, 3.6))
+    axes = figure.subplots(1, 2, squeeze=False)
     number = np.flatnonzero(found.used)
     for k, (ax, label) in enumerate(zip(axes[0], ("distance [mm]", "angle [mrad]"), strict=True)):
         for errors, color, name in ((found.errors_before, "tab:orange", "drawing"),
@@ -138,7 +139,6 @@ def _errors(found: MeasuredCalibration) -> Figure:
                 ax.semilogy(number, 1e3 * errors[:, k], "o", ms=3, color=color, label=name)
         ax.set(xlabel="measurement", ylabel=label)
     shown = max(axes[0], key=lambda ax: len(ax.lines)).get_legend_handles_labels()
-    figure.set_layout_engine("constrained")
     figure.legend(*shown, loc="outside upper center", ncols=2, fontsize=8)
     return figure
 
@@ -149,7 +149,8 @@ def _bars(found: MeasuredCalibration) -> Figure:
     told.append(("offsets: change [mm]", found.offsets[:, None]))
     if len(found.deviations) > 7 * n:
         told.append(("gains: change [0.1 %]", found.gains[:, None] - 1.0))
-    figure, axes = new_figure(1, len(told), (3.7 * len(told), 3.4), squeeze=False)
+    figure = new_figure((3.7 * len(told), 3.4))
+    axes = figure.subplots(1, len(told), squeeze=False)
     spread = np.where(np.isfinite(found.deviations), found.deviations, 0.0)
     parts = np.split(1.96e3 * spread, (3 * n, 6 * n, 7 * n))
     for ax, (title, value), wide in zip(axes[0], told, parts, strict=False):
@@ -157,16 +158,15 @@ def _bars(found: MeasuredCalibration) -> Figure:
             at = np.arange(1, n + 1) + 0.25 * (axis - 0.5 * (value.shape[1] - 1))
             ax.bar(at, 1e3 * value[:, axis], 0.22, yerr=wide.reshape(n, -1)[:, axis], label=name, capsize=2)
         ax.set(title=f"{title}, 95 %", xlabel="leg")
-    figure.set_layout_engine("constrained")
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside center right", fontsize=8)
     return figure
 
 
 def _residuals(found: MeasuredCalibration, legs: Sequence[str]) -> Figure:
-    figure, axes = new_figure(1, 1, (10.0, 3.6), squeeze=False)
+    figure = new_figure((10.0, 3.6))
+    axes = figure.subplots(1, 1, squeeze=False)
     axes[0, 0].plot(np.flatnonzero(found.used), 1e6 * found.fit.length_residuals, ".")
     axes[0, 0].set(xlabel="measurement", ylabel="residual [um]")
-    figure.set_layout_engine("constrained")
     figure.legend(axes[0, 0].lines, [leg.replace("$", r"\$") for leg in legs], loc="outside center right", fontsize=7)
     return figure
 
@@ -219,11 +219,11 @@ def _rotary_changes(found: RotaryCalibration, legs: Sequence[str]) -> str:
 
 
 def _drawn(shifts: Array, turns: Array | None) -> Figure:
-    figure, axes = new_figure(1, 1 if turns is None else 2, (10.0, 3.2), squeeze=False)
+    figure = new_figure((10.0, 3.2))
+    axes = figure.subplots(1, 1 if turns is None else 2, squeeze=False)
     for ax, value, label in zip(axes[0], (shifts, turns), ("distance [mm]", "angle [mrad]"), strict=False):
         ax.plot(1e3 * np.asarray(value), "o", ms=3)
         ax.set(xlabel="measurement", ylabel=label)
-    figure.set_layout_engine("constrained")
     return figure
 
 

@@ -81,6 +81,19 @@ def write_file(path: str | os.PathLike[str], text: str | bytes) -> None:
         raise
 
 
+def new_figure(size: tuple[float, float], layout: str | None = "constrained") -> Figure:
+    """Return an empty figure of a size [inch] that is tied to no display, and that notebooks show without pyplot."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install matplotlib") from error
+    figure = Figure(figsize=size, layout=layout)  # type: ignore[arg-type]
+    FigureCanvasAgg(figure)
+    figure._repr_png_ = lambda: png(figure, 100)  # type: ignore[attr-defined]
+    return figure
+
+
 def png(figure: Figure, dpi: int, tight: bool = False) -> bytes:
     """Return a figure as PNG."""
     content = BytesIO()

@@ -15,7 +15,7 @@ from .arrays import Array, ArrayLike
 from .constraints.constraint_set import ConstraintSet
 from .dynamics.kinematics import forward_kinematics
 from .errors import InputError
-from .files import png
+from .files import new_figure
 from .model.arguments import require_model
 from .model.configuration import checked
 from .model.model import Model
@@ -34,19 +34,6 @@ QUANTITIES = {
     "tau": "effort [N m, N]",
 }
 __all__ = ["plot_legs", "plot_model", "plot_motion"]
-
-
-def _figure(size: tuple[float, float]) -> Figure:
-    """Return an empty figure that is tied to no display, and that notebooks show without pyplot."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install matplotlib") from error
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    figure._repr_png_ = lambda: png(figure, 100)  # type: ignore[attr-defined]
-    return figure
 
 
 def _space(figure: Figure, points: Array) -> Any:
@@ -111,7 +98,7 @@ def plot_model(model: Model, q: ArrayLike | None = None, constraints: Constraint
     centres = np.array(
         [poses[b][:3, :3] @ np.asarray(model.inertia(b).com) + poses[b][:3, 3] for b in model.body_names]
     )
-    figure = _figure((5.0, 5.0))
+    figure = new_figure((5.0, 5.0))
     ax = _space(figure, np.array([end for *ends, _ in lines for end in ends]))
     for start, end, color in lines:
         if (start != end).any():
@@ -164,7 +151,7 @@ def plot_motion(motion: Any, names: Sequence[str] = ()) -> Figure:
         values = {key: np.asarray(getattr(motion, key)) for key in QUANTITIES if getattr(motion, key, None) is not None}
     else:
         raise InputError(f"motion: what has time and q is expected, got {type(motion).__name__}", name="motion")
-    figure = _figure((7.0, 1.0 + 1.7 * len(values)))
+    figure = new_figure((7.0, 1.0 + 1.7 * len(values)))
     axes = figure.subplots(len(values), 1, squeeze=False, sharex=True)[:, 0]
     for ax, (key, rows) in zip(axes, values.items(), strict=True):
         for column in range(rows.shape[1]):
@@ -213,7 +200,7 @@ def plot_legs(platform: Any, pose: ArrayLike | None = None) -> Figure:
     elif hasattr(platform, "feet"):
         tips, seen = platform.feet(T)
         ends = T[:3, 3] + seen @ T[:3, :3].T
-    figure = _figure((5.0, 5.0))
+    figure = new_figure((5.0, 5.0))
     ax = _space(figure, np.concatenate((base, top, tips)))
     for points, color in ((base, "0.35"), (top, "tab:blue")):
         ax.plot(*np.vstack((points, points[:1])).T, color=color, linewidth=2)

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Array, ArrayLike
 from ..dynamics.kinematics import forward_kinematics, frame_pose
 from ..errors import InputError
-from ..files import write_figure
+from ..files import new_figure, write_figure
 from ..model.arguments import require_model
 from ..model.configuration import checked
 from ..model.model import Model
@@ -94,16 +94,6 @@ def curvature_map(
 _PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
-def new_figure(columns: int = 1, size: tuple[float, float] = (5.0, 4.0)) -> tuple[Figure, Any]:
-    """Return a figure that is tied to no display, and its axes side by side; size in inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, np.atleast_1d(figure.subplots(1, columns))
-
-
 def save_figure(figure: Figure, path: str | PathLike[str]) -> Path:
     """Write a figure as PNG, make the folder if it is missing, and return the path."""
     return write_figure(path, figure, 110)
@@ -123,7 +113,8 @@ def plot_curvature_map(data: CurvatureMap, plane: str = "xy") -> Figure:
     a, b = _plane(plane)
     size = float(np.abs(data.curvature).max()) or 1.0
     norm = SymLogNorm(linthresh=0.01 * size, vmin=-size, vmax=size)
-    figure, axes = new_figure(2, (10.0, 4.2))
+    figure = new_figure((10.0, 4.2))
+    axes = figure.subplots(1, 2)
     axes[0].pcolormesh(data.x, data.y, data.curvature.T, norm=norm, cmap="RdBu_r", shading="nearest")
     axes[0].set(xlabel=data.names[0], ylabel=data.names[1], title="over the coordinates")
     place = data.position
@@ -142,7 +133,8 @@ def plot_geodesics(
     Dashed lines are the straight lines in coordinates between the same ends; a cross is a first conjugate point.
     """
     a, b = _plane(plane)
-    figure, axes = new_figure(2, (10.0, 4.6))
+    figure = new_figure((10.0, 4.6))
+    axes = figure.subplots(1, 2)
     _draw_arm(axes[0], model, paths[0], frame, (a, b))
     for number, path in enumerate(paths):
         label = None if labels is None else labels[number]

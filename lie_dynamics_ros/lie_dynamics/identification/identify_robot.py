@@ -19,7 +19,7 @@ from ..dynamics.derivatives.inverse_derivatives import torque_regressor
 from ..dynamics.forward_dynamics import solve_mass_matrix
 from ..dynamics.inverse_dynamics import inverse_dynamics
 from ..dynamics.joint_friction import JointFriction
-from ..files import write_file
+from ..files import new_figure, write_file
 from ..lie._arrays import number_of
 from ..model.arguments import require_model
 from ..model.model import Model
@@ -342,9 +342,7 @@ def _plain(names: Iterable[str]) -> list[str]:
 
 
 def _figure(rows: int, height: float) -> tuple[Figure, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, height), layout="constrained")
+    figure = new_figure((11.0, height))
     return figure, figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Array, ArrayLike
-from ..files import write_figure
+from ..files import new_figure, write_figure
 from ..lie import so3
 from .geometry.inverse_kinematics import as_pose
 from .geometry.platform import StewartPlatform
@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 _DPI = 110
 
 
-def new_figure(
-    rows: int = 1, columns: int = 1, size: tuple[float, float] = (5.0, 4.0), **axes: Any
-) -> tuple[Figure, Any]:
-    """Return an empty figure and its axes (as ``subplots`` returns them), tied to no display; size in inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size)
-    FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns, **axes)
-
-
 def save_figure(figure: Figure, path: str | PathLike[str]) -> Path:
     """Write a figure as PNG, make the folder if it is missing, and return the path."""
     return write_figure(path, figure, _DPI, tight=True)
@@ -48,9 +36,8 @@ def plot_platform(platform: StewartPlatform, poses: ArrayLike, titles: list[str]
     drawn = np.atleast_3d(as_pose(poses)).reshape(-1, 4, 4)
     columns = min(len(drawn), 4)
     rows = -(-len(drawn) // columns)
-    figure, axes = new_figure(
-        rows, columns, (3.4 * columns, 3.4 * rows), subplot_kw={"projection": "3d"}, squeeze=False
-    )
+    figure = new_figure((3.4 * columns, 3.4 * rows), None)
+    axes = figure.subplots(rows, columns, subplot_kw={"projection": "3d"}, squeeze=False)
     corners = [platform.base_points]
     corners += [pose[:3, 3] + platform.platform_points @ pose[:3, :3].T for pose in drawn]
     points = np.concatenate(corners)
@@ -86,7 +73,8 @@ def plot_workspace_slice(slice_: WorkspaceSlice) -> Figure:
     """Draw a workspace slice: condition number where the pose is within limits, grey where it is not."""
     from matplotlib.colors import LogNorm
 
-    figure, ax = new_figure(size=(5.2, 4.2))
+    figure = new_figure((5.2, 4.2), None)
+    ax = figure.subplots()
     shown = np.where(slice_.reachable, slice_.condition_number, np.nan)
     finite = shown[np.isfinite(shown)]
     ax.set_facecolor("0.85")
@@ -106,7 +94,8 @@ def plot_workspace_slice(slice_: WorkspaceSlice) -> Figure:
 def plot_tracking(times: ArrayLike, path: TrackedPath) -> Figure:
     """Draw a tracked motion over time [s]: legs, position, angles, condition number; shaded where not followed."""
     seconds = np.asarray(times, dtype=np.float64)
-    figure, axes = new_figure(4, 1, (7.0, 8.0), sharex=True)
+    figure = new_figure((7.0, 8.0), None)
+    axes = figure.subplots(4, 1, sharex=True)
     angles = np.rad2deg(np.unwrap(so3.to_rpy(path.poses[:, :3, :3]), axis=0))
     shown = np.where(path.valid, 1.0, np.nan)
     parts: tuple[tuple[str, Array, tuple[str, ...]], ...] = (

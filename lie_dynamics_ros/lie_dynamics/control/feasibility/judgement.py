@@ -12,6 +12,7 @@ from ...arrays import Array
 from ...constraints.tracking.motor_dynamics import MotorDynamics
 from ...dynamics.joint_friction import JointFriction
 from ...errors import InputError
+from ...files import new_figure
 from ...lie._arrays import count_of
 from ..robots import Robot, inverse_dynamics, require_robot_coordinates
 from ..trajectory import Trajectory
@@ -328,12 +329,8 @@ def plot_feasibility(*found: Feasibility, titles: tuple[str, ...] = ()) -> Figur
 
     Kinds without any limit are left out; what is beyond the grey band exceeds a limit.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     kinds = [k for k in KINDS if any(np.isfinite(getattr(f.limits, k)).any() for f in found)] or list(KINDS[:1])
-    figure = Figure(figsize=(4.5 * len(found), 2.2 * len(kinds)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((4.5 * len(found), 2.2 * len(kinds)))
     axes = figure.subplots(len(kinds), len(found), squeeze=False, sharex="col", sharey="row")
     for row, kind in enumerate(kinds):
         shares = [judged.values[kind] / getattr(judged.limits, kind) for judged in found]
