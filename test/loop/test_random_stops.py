@@ -21,7 +21,7 @@ CASES = [
     ("tiago", 6030030),  # took viscous friction for a rotor, which threw its wrist at 90 rad/s
     pytest.param("tiago", 6020278, marks=SLOW),
     pytest.param("ur5", 6010466, marks=SLOW),  # crept on, by noise that steps of positions do not have
-    pytest.param("baxter", 6030023, marks=SLOW),
+    pytest.param("z1", 6010229, marks=SLOW),
 ]
 
 

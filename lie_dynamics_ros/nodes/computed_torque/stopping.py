@@ -30,7 +30,7 @@ from ...lie_dynamics.control.reversed_efforts import Reversal
 from ...lie_dynamics.control.robots import Robot
 from ...lie_dynamics.control.velocity_filter import PositionSteps, velocity_pole
 from ...lie_dynamics.engine.compile import raise_if_rejected
-from .gains import STOP_FILTER, STOP_RATE, STOP_SLOW, STOP_SPRING, StopGains
+from .gains import STOP_FILTER, STOP_RATE, STOP_SPRING, StopGains
 from .sensor_noise import PEAK_TO_PEAK, CoarsePositions, SensorNoise
 from .untold_inertia import HEAVIEST_UNTOLD, INERTIA_GROWTH, NO_ERROR, FeltInertia, UntoldInertia
 
@@ -225,7 +225,7 @@ class Stop:
             motion = np.where(let_go, q, x), np.where(let_go, qd, v), np.where(let_go, self._zero, a)
         found, reversal.news = reversal.news, []
         self.move(*motion[:2], q, qd, period)
-        gains = gains.quiet(self.noise.bearable(qd, period, swing, step))
+        slowest, gains = gains.slow, gains.quiet(self.noise.bearable(qd, period, swing, step))
         part = np.minimum(1.0, self._quiet / np.maximum(gains.direct * swing, 1e-3 * self._quiet))
         with suppress(LieDynamicsError):  # else it is what it was
             s.mass = inertia(q)
@@ -252,7 +252,7 @@ class Stop:
             noise = swing * (not state.filter_time)
             calm = 0.5 * CREEP_FILTER * step + np.sqrt(0.125 * CREEP_FILTER * period) * noise
             crept, growth, lag = s.crept, INERTIA_GROWTH * period, late + 1.0 / CREEP_FILTER
-            fading = SLOWEST_FADING * min(STOP_SLOW, gains.slow + gains.cap + gains.slow_cap)
+            fading = SLOWEST_FADING * min(slowest, gains.slow + gains.cap + gains.slow_cap)
             if state.filter_time and self.coarse.begun:
                 (creep, lasted), seen = self.coarse.creep(step), 0.5 * CREEP_FILTER * step > NO_ERROR
                 crept, calm, lag = np.where(seen, -creep, crept), np.where(seen, 0.0, calm), np.where(seen, late, lag)
