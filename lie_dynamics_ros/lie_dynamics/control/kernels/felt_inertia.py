@@ -33,7 +33,7 @@ FELT_SURE = 3.0
 #: efforts have to explain.
 FELT_SPEED, EXPLAINED = 5e-3, 0.8
 #: Part of what friction may be that is used all the same, as efforts have to move a joint for it to be felt.
-TRIED = 0.1
+TRIED = 0.03
 
 
 @kernel(
@@ -91,17 +91,22 @@ def feel(
         xx, xy, yy, time = table[XX, i], table[XY, i], table[YY, i], table[TIME, i]
         table[MOST, i] = max(table[MOST, i], FIRST_PART * own) * rises
         if time > 3.0 / rate and np.isfinite(xx * yy) and xx > 0.0 and own > 0.0:
-            xv, yv, vv = table[XV, i], table[YV, i], max(table[VV, i], 1e-300)
-            alone = xx - xv * xv / vv  # what of the efforts friction does not explain
-            slope = (xy - yv * xv / vv) / max(alone, 1e-12 * xx)
-            left = max(yy - yv * yv / vv - slope * (xy - yv * xv / vv), 0.0)
-            deviation = math.sqrt(left / (time - 2.0 / rate) / rate / max(alone, 1e-12 * xx))
-            # What else moves the joint, such as a hand, would make it seem heavy.
-            explained = yy - left > EXPLAINED * yy or yy < 4.0 * time * noise[i] * noise[i]
-            if slope > -deviation and explained:
-                heavy = 1.0 / max(max(slope, 0.0) + FELT_SURE * deviation, 1e-300) - own
+            least, fits = 0.0, 0  # of the reciprocal; in how many ways efforts explain the motion
+            for viscous in range(2):  # as friction may, too: it must be that heavy either way
+                xv, yv, vv = viscous * table[XV, i], viscous * table[YV, i], max(table[VV, i], 1e-300)
+                alone = max(xx - xv * xv / vv, 1e-12 * xx)  # what of the efforts friction does not explain
+                slope = (xy - yv * xv / vv) / alone
+                left = max(yy - yv * yv / vv - slope * (xy - yv * xv / vv), 0.0)
+                deviation = math.sqrt(left / (time - 2.0 / rate) / rate / alone)
+                # What else moves the joint, such as a hand, would make it seem heavy.
+                explained = yy - left > EXPLAINED * yy or yy < 4.0 * time * noise[i] * noise[i]
+                if slope > -deviation and explained:
+                    fits += 1
+                    least = max(least, max(slope, 0.0) + FELT_SURE * deviation)
+            if fits > 0:
+                heavy = 1.0 / max(least, 1e-300) - own
                 heavy *= min(max(heavy / own - 1.0, 0.0), 1.0)  # bodies and loads may be the rest
-                table[FELT, i] = max(min(heavy, most[i]), 0.0)
+                table[FELT, i] = max(min(heavy, most[i] if fits == 2 else table[FELT, i]), 0.0)
         used = table[USED, i]
         if lags[i]:
             used = max(used, FIRST_PART * own) * grows
