@@ -9,7 +9,7 @@ from support import arms
 from support.control import control_scenarios as scenarios
 from support.control.control_loop import Encoders
 from support.control.control_scenarios import Case
-from support.cores import DEFAULTS
+from support.cores import DEFAULTS, sine
 
 from lie_dynamics_ros.lie_dynamics.control import largest_damping, velocity_pole
 from lie_dynamics_ros.nodes.computed_torque.gains import LOOP_FILTER_TIME
@@ -53,6 +53,31 @@ def test_errors_of_all_arms_modes_and_loops(case, rng):
     arm = arms.load(case.arm)
     for q in (arm.aligned(0), arm.random_pose(rng, 0.3)):
         judge(case, q, rng)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("xarm7", "computed_torque", 250.0, 1.0),
+        pytest.param(Case("xarm7", "passivity_based", 250.0, 0.0), marks=pytest.mark.slow),
+        pytest.param(Case("panda", "computed_torque", 500.0, 0.0), marks=pytest.mark.slow),
+        pytest.param(Case("kinova", "computed_torque", 250.0, 1.0), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("coarse", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_motions_without_jumps_show_when_efforts_act(case, coarse):
+    """Axes that line up make a delay errors of 10 mrad, which no model is wrong for; then they are gone."""
+    arm = arms.load(case.arm)
+    q = arm.aligned(0)
+    amplitude = np.where(arm.speed < 0.5, 0.01, 0.3 * np.minimum(1.0, arm.speed / 2.0))
+    loop = case.loop(q, 0.0, scenarios.PRECISE, Encoders(len(q), STEP) if coarse else None)
+    loop.run(0.1)
+    loop.core.follow(sine(q, amplitude, 0.4 + 0.2 * np.linspace(0, 1, len(q)), 3.0), loop.stamp)
+    record = loop.run(2.9)
+    assert record.lead[-1] * case.rate == pytest.approx(case.delay + 0.5, abs=0.2)
+    assert np.abs(record.since(2.0).error).max() < 5e-4
+    assert not loop.core.control.parts.drives.state.found.any()
 
 
 @pytest.mark.slow

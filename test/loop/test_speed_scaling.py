@@ -69,13 +69,15 @@ def test_what_is_commanded_goes_on_smoothly_to_its_end_at_every_speed(case):
     jerk = np.abs(np.diff(qdd, axis=0))
     # r^3 q''' + 3 r r' q'' + r'' q' of paths up to 50 rad/s^3, at rates r with r' up to 3.5 /s and r'' to 90 /s^2
     assert jerk.max() < 250.0 * h
-    # A change of speed acts from the state before on, and shows a period ahead when it is told: by r'' h^2 in the rate.
-    told = 90.0 * h**2 * np.abs(qd).max()
-    assert (np.abs(np.diff(qd, axis=0) - 0.5 * h * (qdd[1:] + qdd[:-1])) < 0.25 * h * jerk.max() + told).all()
-    assert (np.abs(np.diff(q, axis=0) - 0.5 * h * (qd[1:] + qd[:-1])) < h * (0.25 * h * jerk.max() + told)).all()
+    # A change of speed acts from the state before on, and shows as far ahead as is commanded when it is told: by r'' h
+    # times that in the rate.
+    told = 90.0 * h * record.lead.max() * np.abs(qd).max()
+    passed = (h + np.diff(record.lead))[:, None]  # as it is found how late efforts act, what is ahead moves on
+    assert (np.abs(np.diff(qd, axis=0) - 0.5 * passed * (qdd[1:] + qdd[:-1])) < 0.25 * h * jerk.max() + told).all()
+    assert (np.abs(np.diff(q, axis=0) - 0.5 * passed * (qd[1:] + qd[:-1])) < h * (0.25 * h * jerk.max() + told)).all()
 
     led = q[:, -1]
     assert (np.diff(led) >= -1e-12).all() and (led <= end[-1] + 1e-12).all()
     assert (led >= record.desired[:, -1] - 1e-12).all()
     np.testing.assert_allclose(q[-1], end, rtol=0, atol=1e-9)
-    assert np.abs(record.error).max() < 1.05 * stated_error(case, record) + 2e-6
+    assert np.abs(record.error).max() < 1.05 * stated_error(case, record) + 1e-4  # as feedback is late, too

@@ -157,7 +157,7 @@ class ComputedTorqueCore(RobotCore):
         if other.model.joint_names != self.model.joint_names:
             return
         p.efforts.blend.state.last = before.efforts.blend.state.last
-        p.timing.effort_delay = before.timing.effort_delay
+        p.timing.take_delay(before.timing)
         p.timing.find_lead(p.options, p.laws.gains)
         p.state = replace(p.state, phase=s.phase, why=s.why)
         if self.robot.motors is None and s.player is not None and s.last is not None:

@@ -103,6 +103,7 @@ class Laws:
         self.drives: DriveEstimate | None = None  # what was found of the drives; none for robots with loops
         self.finds = False  # whether joints that do not follow are taken for ones that the model does not know
         self.steps: Array | float = 0.0  # of positions that velocities are found in [rad, m]
+        self.timed: Array | float = 0.0  # errors (n,) that efforts which act sooner or later may leave [rad, m]
         self.unsettled = 0.0  # for how long joints may be off as efforts came late until just now [s]
         self._carrying: Model | None = None  # the robot with what mode adaptive has learned that it carries
         self._uses = 0  # for how many states that has been taken
@@ -203,7 +204,8 @@ class Laws:
         """Return errors (n,) from which on the model of a joint is taken to be wrong, by the usual ones."""
         if not self.finds:
             return self._nowhere
-        return np.maximum(far, UNSETTLED_OFF if self.unsettled > 0.0 else 0.0) + FAR_STEPS * self.steps
+        off = far + self.timed
+        return np.maximum(off, UNSETTLED_OFF if self.unsettled > 0.0 else 0.0) + FAR_STEPS * self.steps
 
     def known(self, mode: str) -> Robot:
         """Return the model beside which drives are found in a mode: in adaptive, that with what is carried."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay
+from ...lie_dynamics.control.late_errors import LateErrors
 from ...lie_dynamics.control.sample_times import FINENESS
 from .gains import USUAL_PERIOD, Gains, SampledFeedback, filter_pole, make_gains
 from .options import ComputedTorqueOptions
@@ -18,16 +19,16 @@ LONGEST_ELAPSED = 1.0
 class LoopTiming:
     """Measures periods and delays of a loop, and finds the `gains` that it can carry.
 
-    `lead` is from a state until its effort acts in the mean, as far as is known [ns], `filter_time` that of the filter
-    that velocities come from, 0 where they are measured [s].
+    `lead` is from a state until its effort acts in the mean, as far as is known [ns], of jumps and errors of motions;
+    `filter_time` that of the filter that velocities come from, 0 where they are measured [s].
     """
 
     gains: Gains
 
     def __init__(self, speed: Array) -> None:
         self.times = SampleTimes()
-        self.effort_delay = EffortDelay(len(speed))
-        self.lead = 0
+        self.effort_delay, self.late_errors = EffortDelay(len(speed)), LateErrors(len(speed))
+        self.lead, self._later = 0, 0.0  # than jumps show, as errors do [s]
         self.filter_time = 0.0
 
     def update(self, period: float, age: float, gains: Gains, delay: float) -> bool:
@@ -53,9 +54,36 @@ class LoopTiming:
 
     def find_lead(self, options: ComputedTorqueOptions, gains: Gains) -> int:
         """Find for when to command: half a period, as efforts are held, after they begin to act; return the change."""
-        before, least = self.lead, self._least_delay(options, gains)
-        self.lead = round(1e9 * gains.usual * (0.5 + self.effort_delay.between(least, gains.delay)))
+        before = self.lead
+        self.lead = round(1e9 * (gains.usual * (0.5 + self._seen_delay(options, gains)) + self._later))
         return self.lead - before
+
+    def forget_delay(self, options: ComputedTorqueOptions, gains: Gains) -> None:
+        """Forget when efforts act: states that come after a gap may be those of another driver."""
+        self.effort_delay.forget()
+        self.late_errors.forget()
+        self._later = 0.0
+        self.find_lead(options, gains)
+
+    def take_delay(self, before: LoopTiming) -> None:
+        """Take over what is known of when efforts act."""
+        self.effort_delay, self.late_errors, self._later = before.effort_delay, before.late_errors, before._later
+        self.late_errors.pause()
+
+    def suit_lead(self, options: ComputedTorqueOptions, gains: Gains, most: float) -> tuple[float, float]:
+        """Command for when errors of motions show that efforts act, changed by no more than some time [s].
+
+        Return how much later that is than in the middle of what is possible, and the most that it can be [s].
+        """
+        late, least = self.late_errors, self._least_delay(options, gains)
+        middle = 0.5 * gains.usual * (least + gains.delay)
+        wanted = late.sure * (middle + late.found - gains.usual * self._seen_delay(options, gains))
+        self._later += min(max(wanted - self._later, -most), most)
+        self.find_lead(options, gains)
+        return 1e-9 * self.lead - 0.5 * gains.usual - middle, middle - gains.usual * least
+
+    def _seen_delay(self, options: ComputedTorqueOptions, gains: Gains) -> float:
+        return self.effort_delay.between(self._least_delay(options, gains), gains.delay)
 
     def _least_delay(self, options: ComputedTorqueOptions, gains: Gains) -> float:
         """Return the delay of the efforts as far as it is known without the robot [periods]."""

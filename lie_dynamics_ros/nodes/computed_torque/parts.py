@@ -208,8 +208,7 @@ class ControllerParts:
         """Forget what efforts did: the time until the next state is not known, nor what happens until then."""
         self.efforts.forget()
         self.stop.reversal.forget()
-        self.timing.effort_delay.forget()
-        self.timing.find_lead(self.options, self.laws.gains)
+        self.timing.forget_delay(self.options, self.laws.gains)
 
     def slow_down(self) -> None:
         """Stay where the robot is, as it was measured last; come to rest first where it moves."""
@@ -368,6 +367,8 @@ def _warm_up(parts: ControllerParts) -> None:
     stop.coarse.update(q, zero, 1e-3, 1e-2)
     stop.noise.mend(RobotState(0, q, zero), 1e-3)
     other["watch"].update(zero, 1e-3)
+    for _ in range(2):
+        other["timing"].late_errors.note(np.diag(robot.scale), zero, (zero, zero), zero, (0.0, 1e-3), 1e-3, True)
     if laws.drives is not None:
         other["drives"].update(dynamics, q, zero, zero, zero, 1e-3)
         other["drives"].loosen(zero, zero, 1e-3, np.diag(robot.scale), robot.scale, zero)

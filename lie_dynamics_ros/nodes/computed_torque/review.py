@@ -17,6 +17,8 @@ from .oscillation_watch import LEAST_FACTOR
 from .parts import ControllerParts
 
 OTHER_DELAY = 0.1  # change of the delay of efforts from which on it is another one [periods]
+TIMED_MODES = ("computed_torque", "passivity_based")  # whose feedback is that of `LateErrors`
+LEAD_CHANGE = 1e-2  # of the time for which a motion is commanded, in a second of it [s/s]: else it steps
 NOISE_SWING = 2.0  # swing of efforts by steps of positions, over a step times the gain from it to efforts
 
 
@@ -64,7 +66,9 @@ class AnswerReview:
                 if abs(change) > OTHER_DELAY * 1e9 * p.laws.gains.usual:
                     p.laws.unsettled = UNSETTLED
                 if phase == FOLLOWING:
-                    p.clock.put_back(_late(answer, p.robot.speed, change))
+                    by = _late(answer, p.robot.speed, change)
+                    p.clock.put_back(by)
+                    timing.late_errors.put_back(1e-9 * by, answer.desired.velocity, answer.desired.acceleration)
 
     def _learn_load(self, answer: ControllerAnswer) -> None:
         """Let mode adaptive learn from how the robot came to a state, after that was answered.
@@ -98,6 +102,24 @@ class AnswerReview:
         if (p.drives.state.found != p.floored).any():
             p.suit_gains()
 
+    def _time_errors(self, answer: ControllerAnswer, moving: Array, period: float) -> None:
+        """Find how late efforts act from the errors that this leaves; ``moving`` (n,) is what the motion takes.
+
+        Where some drive was found not to be like its model, or feedback is lowered, errors are others.
+        """
+        p, laws, late, g = self._parts, self._parts.laws, self._parts.timing.late_errors, self._parts.laws.gains
+        laws.timed = 0.0
+        like_model = laws.drives is None or laws.drives.idle
+        if answer.phase in UNTIL_HOLD or answer.mode not in TIMED_MODES or not like_model:
+            late.pause()
+            return
+        moves = answer.phase == FOLLOWING
+        lead = p.timing.suit_lead(p.options, g, LEAD_CHANGE * period if moves else 1.0)
+        gains = (g.slide * g.converge, g.slide + g.converge) if answer.mode != "computed_torque" else (g.kp, g.kd)
+        learn = moves and g.haste is None and answer.scale == 1.0
+        mass = laws.inertia(answer.position)
+        laws.timed = late.note(mass, moving, gains, answer.error, lead, period, learn)
+
     def _watch_feedback(self, answer: ControllerAnswer, acting: Array) -> None:
         """Lower gains where feedback feeds an oscillation, and report it; raise them again after a calm time."""
         p, s, laws, stop, phase = self._parts, self.state, self._parts.laws, self._parts.stop, self._parts.state.phase
@@ -114,6 +136,7 @@ class AnswerReview:
         at = answer if rises else answer.ahead  # a stop compensates nothing that swings
         moving = inverse_dynamics(p.dynamics, at.position, at.velocity, answer.ahead.acceleration)
         feedback = acting - moving
+        self._time_errors(answer, moving, period)
         if phase not in UNTIL_HOLD:
             friction, stays = answer.law.friction, feedback
             if laws.drives is not None and not p.drives.idle:  # what the motion takes ends with it

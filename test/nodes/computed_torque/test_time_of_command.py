@@ -22,6 +22,7 @@ def swing_errors(delay, **parameters):
     """Errors of a sine of all joints whose efforts come late by whole periods; the arm's own are of higher order."""
     loop = Loop(rate=250.0, delay=delay, method="rkmk4", learn_drives=False, **parameters)  # the law itself
     loop.core.parts.timing.effort_delay.note = lambda *_: False  # nothing tells it
+    loop.core.parts.timing.late_errors.note = lambda *_: ZERO
     loop.run(0.1)
     times, pace = np.linspace(0.0, 2.0, 41), np.pi
     sine, cosine = np.sin(pace * times)[:, None] * np.ones(7), np.cos(pace * times)[:, None] * np.ones(7)

@@ -151,8 +151,10 @@ def learn(
                 if work[_STAYS, k] + work[_STAYS, j] < 2.0:
                     covariance[i, k, j] -= work[_PH, k] / total * work[_PH, j]
         deviation = math.sqrt(max(covariance[i, 0, 0], 0.0))
-        least = numbers[NOTABLE] + numbers[SHARE] * mass[i, i] / scale[i]
-        if not found[i] and value[i, 0] - 3.0 * deviation > least:
+        own = mass[i, i] / scale[i]
+        least = numbers[NOTABLE] + numbers[SHARE] * own
+        heavy = value[i, ROTOR] + own * min(value[i, BODIES], 0.0)  # a rotor is none for which bodies are taken away
+        if not found[i] and heavy - 3.0 * deviation > least:
             found[i] = True
         if found[i]:
             status = FOUND

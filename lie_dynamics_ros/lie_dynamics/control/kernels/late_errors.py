@@ -1,0 +1,95 @@
+"""Errors that late efforts leave, and how late they are, after each state in one call."""
+
+from __future__ import annotations
+
+import math
+
+from ...arrays import Array
+from ...engine.compile import kernel
+
+#: Rows of the table: errors by a lateness of a second and their rates, those by when efforts are commanded for, the
+#: effort of the last state, its change and what that accelerates, and how large errors may be.
+UNIT, UNIT_RATE, LED, LED_RATE, LAST, CHANGE, BOUND = range(7)
+ROWS = 7
+#: Numbers: period, how much later than in the middle efforts are commanded for, the most that it can be [s], 1 where it
+#: is to be learned; weighed products of errors: expected by a second and those, those and found ones, found ones; what
+#: is found [s], and how sure that is.
+PERIOD, AHEAD, MOST, LEARN, XX, XY, YY, FOUND, SURE = range(9)
+NUMBERS = 9
+MEMORY = 2.0  # time for which errors count [s]
+#: Error for whose square over a second others have to do, beside the longest lateness, before they count half [rad, m].
+LEAST_ERROR = 2e-4
+#: Part of the squares of errors that lateness has to explain before it is believed at all, and wholly.
+EXPLAINED, CERTAIN = 0.6, 0.9
+LAG = 6e-3  # by how much efforts may act later than is possible, as drives lag [s]
+
+
+@kernel(
+    "(float64[:,::1], float64[::1], float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1])",
+    quick=True,
+)
+def note(
+    table: Array,  # (7, n); overwritten
+    numbers: Array,  # (9,); overwritten from the products on
+    mass: Array,  # positive definite (n, n) [kg m^2, kg]; overwritten by its factor
+    effort: Array,  # that the motion takes (n,) [N m, N]
+    stiffness: Array,  # kp (n,) [1/s^2]
+    damping: Array,  # kd (n,) [1/s]
+    error: Array,  # (n,) [rad, m]
+) -> int:
+    """Take in a state; return 0, or 1 where the mass matrix is none."""
+    n = effort.shape[0]
+    if table.shape[0] != ROWS or table.shape[1] != n or numbers.shape[0] != NUMBERS or mass.shape[0] != n:
+        return -1
+    if mass.shape[1] != n or stiffness.shape[0] != n or damping.shape[0] != n or error.shape[0] != n:
+        return -1
+    for i in range(n):  # M = L L^T
+        table[CHANGE, i], table[LAST, i] = effort[i] - table[LAST, i], effort[i]
+        for j in range(i + 1):
+            left = mass[i, j]
+            for k in range(j):
+                left -= mass[i, k] * mass[j, k]
+            if i > j:
+                mass[i, j] = left / mass[j, j]
+            elif left > 0.0:
+                mass[i, i] = math.sqrt(left)
+            else:
+                return 1
+    for i in range(n):
+        for k in range(i):
+            table[CHANGE, i] -= mass[i, k] * table[CHANGE, k]
+        table[CHANGE, i] /= mass[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            table[CHANGE, i] -= mass[k, i] * table[CHANGE, k]
+        table[CHANGE, i] /= mass[i, i]
+    period, most, late = numbers[PERIOD], numbers[MOST], 1.0
+    for row in (UNIT, LED):
+        for i in range(n):
+            drawn = damping[i] * table[row + 1, i] + stiffness[i] * table[row, i]
+            table[row + 1, i] += late * table[CHANGE, i] - period * drawn
+            table[row, i] += period * table[row + 1, i]
+        late = numbers[AHEAD]
+    if numbers[LEARN] > 0.0:
+        xx, xy, yy = 0.0, 0.0, 0.0
+        for i in range(n):
+            x, y = table[UNIT, i], error[i] + table[LED, i]  # as if commanded for the middle
+            xx += x * x
+            xy += x * y
+            yy += y * y
+        fades = 1.0 - period / MEMORY
+        numbers[XX] = fades * numbers[XX] + period * xx
+        numbers[XY] = fades * numbers[XY] + period * xy
+        numbers[YY] = fades * numbers[YY] + period * yy
+        sure, found = 0.0, 0.0
+        if most > 0.0 and numbers[XX] * numbers[YY] > 0.0:
+            explained = numbers[XY] * numbers[XY] / (numbers[XX] * numbers[YY])
+            sure = min(max((explained - EXPLAINED) / (CERTAIN - EXPLAINED), 0.0), 1.0)
+            sure *= numbers[XX] / (numbers[XX] + (LEAST_ERROR / most) ** 2)
+            found = min(max(numbers[XY] / numbers[XX], -most), most + LAG)
+        numbers[FOUND], numbers[SURE] = found, sure
+    sure = numbers[SURE]
+    for i in range(n):
+        left = sure * abs(numbers[FOUND] * table[UNIT, i] - table[LED, i])
+        table[BOUND, i] = left + (1.0 - sure) * most * abs(table[UNIT, i])
+    return 0
