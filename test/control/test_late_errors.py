@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lie_dynamics_ros.lie_dynamics.control.late_errors import LONGEST, LateErrors
+from lie_dynamics_ros.lie_dynamics.control.effort_delay import LONGEST_STEP, LateErrors
 
 M = np.array([[1.0, 0.9], [0.9, 1.0]])  # axes that nearly line up
 KP, KD, H, FINE = np.full(2, 100.0), np.full(2, 20.0), 0.004, 8
@@ -91,7 +91,7 @@ def test_gaps_matrices_that_are_none_and_a_delay_that_is_told_end_nothing():
     found, q = LateErrors(2), np.zeros(2)
     note = (KP, KD), 1e-3 * np.ones(2), (0.0, MOST)
     assert not found.note(M, q, *note, H, True).any()
-    assert not found.note(M, q + 1, *note, 2 * LONGEST, True).any()  # the change over a gap says nothing
+    assert not found.note(M, q + 1, *note, 2 * LONGEST_STEP, True).any()  # the change over a gap says nothing
     assert found.note(M, q, *note, H, True).any()
     assert np.isfinite(found.note(np.zeros((2, 2)), q, *note, H, True)).all()
     found = LateErrors(2)

@@ -21,7 +21,7 @@ from math import pi
 import numpy as np
 
 from ..arrays import AnyArray, Array
-from .kernels.series import SWITCH, factorial_series, slope
+from .kernels.quaternions import SWITCH, factorial_series, slope
 
 _TERMS = 20
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from ...arrays import Array
 from ...engine.compile import kernel
+from ...engine.symmetric import factorize, solve_factorized
 
 #: Rows of the table: errors by a lateness of a second and their rates, those by when efforts are commanded for, the
 #: effort of the last state, its change and what that accelerates, and how large errors may be.
@@ -43,26 +42,11 @@ def note(
         return -1
     if mass.shape[1] != n or stiffness.shape[0] != n or damping.shape[0] != n or error.shape[0] != n:
         return -1
-    for i in range(n):  # M = L L^T
-        table[CHANGE, i], table[LAST, i] = effort[i] - table[LAST, i], effort[i]
-        for j in range(i + 1):
-            left = mass[i, j]
-            for k in range(j):
-                left -= mass[i, k] * mass[j, k]
-            if i > j:
-                mass[i, j] = left / mass[j, j]
-            elif left > 0.0:
-                mass[i, i] = math.sqrt(left)
-            else:
-                return 1
     for i in range(n):
-        for k in range(i):
-            table[CHANGE, i] -= mass[i, k] * table[CHANGE, k]
-        table[CHANGE, i] /= mass[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            table[CHANGE, i] -= mass[k, i] * table[CHANGE, k]
-        table[CHANGE, i] /= mass[i, i]
+        table[CHANGE, i], table[LAST, i] = effort[i] - table[LAST, i], effort[i]
+    if not factorize(mass):
+        return 1
+    solve_factorized(mass, table[CHANGE])
     period, most, late = numbers[PERIOD], numbers[MOST], 1.0
     for row in (UNIT, LED):
         for i in range(n):
