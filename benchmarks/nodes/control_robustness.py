@@ -201,7 +201,7 @@ def tracking(
     """Follow slow sines in the default mode and others, beside PD with gravity."""
     what = replace(Imperfection(rate=rate, seed=seed), **CELLS[cell])
     rng = np.random.default_rng((seed, 2))
-    q, limit = draw_pose(name, rng), limits_of(name)
+    q, limit = draw_pose(name, rng, widens=True), limits_of(name)
     points, motion = sines(name, q, 3.0)
     plain = [np.inf]
     for pd in plain_pds(name, motion, q, what):
@@ -266,7 +266,8 @@ def glitches(name: str, seed: int) -> dict[str, Any]:
     kind = str(rng.choice(["zeros", "one joint at zero", "old state", "velocity spike"]))
     measured = kind == "velocity spike" or bool(rng.random() < 0.5)
     what = Imperfection(rate=float(rng.choice(RATES)), velocities=measured, bits=18, seed=seed)
-    mode, q, joint = str(rng.choice(MODES[:3])), draw_pose(name, rng), int(rng.integers(len(limits_of(name))))
+    mode, q = str(rng.choice(MODES[:3])), draw_pose(name, rng, widens=True)
+    joint = int(rng.integers(len(limits_of(name))))
     points, efforts, speeds = line(name, q, rng), [], []
     for spoiled in (False, True):
         loop = begin(name, what, q, mode=mode)

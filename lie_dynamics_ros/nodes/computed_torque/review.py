@@ -17,7 +17,6 @@ from .oscillation_watch import LEAST_FACTOR
 from .parts import ControllerParts
 
 OTHER_DELAY = 0.1  # change of the delay of efforts from which on it is another one [periods]
-TIMED_MODES = ("computed_torque", "passivity_based")  # whose feedback is that of `LateErrors`
 LEAD_CHANGE = 1e-2  # of the time for which a motion is commanded, in a second of it [s/s]: else it steps
 NOISE_SWING = 2.0  # swing of efforts by steps of positions, over a step times the gain from it to efforts
 
@@ -110,7 +109,7 @@ class AnswerReview:
         p, laws, late, g = self._parts, self._parts.laws, self._parts.timing.late_errors, self._parts.laws.gains
         laws.timed = 0.0
         like_model = laws.drives is None or laws.drives.idle
-        if answer.phase in UNTIL_HOLD or answer.mode not in TIMED_MODES or not like_model:
+        if answer.phase in UNTIL_HOLD or answer.mode not in LEARNING_MODES or not like_model:
             late.pause()
             return
         moves = answer.phase == FOLLOWING

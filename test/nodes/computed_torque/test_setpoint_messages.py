@@ -17,8 +17,12 @@ TYPES = {"joint_state": JointState, "joint_trajectory_point": JointTrajectoryPoi
 def test_a_robot_at_rest_is_to_stay_there(bench, kind):
     node = bench.start("computed_torque", robot_description=ARM, outputs=kind, joints=[ARM_JOINTS[k] for k in ORDER])
     efforts, points = bench.listen(JointState, f"{node}/joint_efforts"), bench.listen(TYPES[kind], f"{node}/setpoint")
-    bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, np.zeros(7)), efforts)
-    point = bench.wait(lambda: points and points[-1], "a set point")
+
+    def asked():
+        bench.ask(lambda: bench.make_state(ARM_JOINTS, Q, np.zeros(7)), efforts)
+        return points and points[-1]
+
+    point = bench.wait(asked, "a set point")  # it may be heard later than efforts are
     position, velocity = (
         (point.position, point.velocity) if kind == "joint_state" else (point.positions, point.velocities)
     )

@@ -406,11 +406,15 @@ def plain_pds(name: str, motion, q: np.ndarray, what: Imperfection) -> list[Plai
     return [PlainPD(name, motion, k, inertia) for k in (4.0 * limit, np.minimum(4.0 * limit, 3600.0 * inertia))]
 
 
-def draw_pose(name: str, rng: np.random.Generator, share: float = 0.4) -> np.ndarray:
-    """Draw a pose (n,) in the middle of the ranges that gravity takes at most half of the efforts in."""
+def draw_pose(name: str, rng: np.random.Generator, share: float = 0.4, widens: bool = False) -> np.ndarray:
+    """Draw a pose (n,) in the middle of the ranges that gravity takes at most half of the efforts in.
+
+    Where there is none, as of Baxter's arm, it takes more, or the middle ``widens`` until there is one.
+    """
     limits, limit = model_of(name).limits, limits_of(name)
     low, high = np.maximum(limits.lower, -2.5), np.minimum(limits.upper, 2.5)
-    for _ in range(200):
+    for k in range(1000 if widens else 200):
+        share = min(share * (1.01 if k > 200 else 1.0), 0.95)
         q = 0.5 * (low + high) + 0.5 * share * (high - low) * rng.uniform(-1.0, 1.0, len(low))
         if (np.abs(gravity_force(model_of(name), q)) < 0.5 * limit).all():
             break
