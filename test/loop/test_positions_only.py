@@ -61,7 +61,6 @@ def test_errors_of_all_arms_modes_and_loops(case, rng):
         Case("xarm7", "computed_torque", 250.0, 1.0),
         pytest.param(Case("xarm7", "passivity_based", 250.0, 0.0), marks=pytest.mark.slow),
         pytest.param(Case("panda", "computed_torque", 500.0, 0.0), marks=pytest.mark.slow),
-        pytest.param(Case("panda", "adaptive", 500.0, 1.0), marks=pytest.mark.slow),
         pytest.param(Case("kinova", "computed_torque", 250.0, 1.0), marks=pytest.mark.slow),
     ],
     ids=str,
