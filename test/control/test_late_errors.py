@@ -75,6 +75,27 @@ def test_errors_of_another_model_tell_nothing(other):
     assert found.sure * abs(found.found) < 0.1 * MOST
 
 
+@pytest.mark.parametrize("friction", [1.0, 3.0, 10.0])
+def test_friction_of_one_joint_counts_less_the_more_it_is_no_lateness_that_can_be(friction):
+    """Beside a single sine both leave the same errors; 0.2 of it is all that is possible at the least."""
+    found, e, rate, h, omega = LateErrors(1), np.zeros(1), np.zeros(1), 0.004, 6.0
+    for k in range(1000):
+        t = k * h
+        rate = rate + h * (friction * 0.4 * np.cos(omega * t) - 100.0 * e - 20.0 * rate)
+        e = e + h * rate
+        effort = np.array([-0.4 * omega * np.sin(omega * t)])
+        found.note(np.eye(1), effort, (np.full(1, 100.0), np.full(1, 20.0)), e, (0.0, MOST), h, True)
+    assert found.sure == 0.0
+
+
+def test_a_motion_that_stands_still_takes_nothing_away():
+    found = run(0.0015)[0]
+    before = found.sure
+    for _ in range(5000):
+        found.note(M, np.zeros(2), (KP, KD), 1e-5 * np.ones(2), (0.0, MOST), H, True)
+    assert found.sure > 0.95 * before and found.found == pytest.approx(0.0015, rel=0.1)
+
+
 def test_what_was_found_stays_after_a_pause_and_where_nothing_is_learned_and_can_be_forgotten():
     found = run(0.0015)[0]
     before = found.found

@@ -145,7 +145,7 @@ class LateErrors:
         where it is not to ``learn``.
         """
         table, numbers = self._table, self._numbers
-        if not self._begun or not 0.0 < period <= LONGEST_STEP:
+        if not self._begun or not 0.0 < period <= LONGEST_STEP or period * gains[1].max() > 1.0:
             table[:], table[k.LAST], self._begun = 0.0, effort, True
             return np.zeros(len(effort))
         numbers[k.PERIOD], (numbers[k.AHEAD], numbers[k.MOST]), numbers[k.LEARN] = period, lead, learn

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay, LateErrors
+from ...lie_dynamics.control.kernels.late_errors import LAG
 from ...lie_dynamics.control.sample_times import FINENESS
 from .gains import USUAL_PERIOD, Gains, SampledFeedback, filter_pole, make_gains
 from .options import ComputedTorqueOptions
 
 #: Longest time between states that counts, where no `state_timeout` ends it [s]: what rises and fades has done so.
 LONGEST_ELAPSED = 1.0
+OTHER_RANGE = 0.1  # change of the possible delay of efforts from which on it is another [periods]
 
 
 class LoopTiming:
@@ -27,7 +29,8 @@ class LoopTiming:
     def __init__(self, speed: Array) -> None:
         self.times = SampleTimes()
         self.effort_delay, self.late_errors = EffortDelay(len(speed)), LateErrors(len(speed))
-        self.lead, self._later = 0, 0.0  # than jumps show, as errors do [s]
+        self.lead, self._range = 0, (0.0, 0.0)  # least and longest delay of efforts [s]
+        self._seen = self._later = 0.0  # delay as jumps show it, and what errors of motions add [s]
         self.filter_time = 0.0
 
     def update(self, period: float, age: float, gains: Gains, delay: float) -> bool:
@@ -53,8 +56,16 @@ class LoopTiming:
 
     def find_lead(self, options: ComputedTorqueOptions, gains: Gains) -> int:
         """Find for when to command: half a period, as efforts are held, after they begin to act; return the change."""
-        before = self.lead
-        self.lead = round(1e9 * (gains.usual * (0.5 + self._seen_delay(options, gains)) + self._later))
+        before, least = self.lead, self._least_delay(options, gains)
+        bounds = gains.usual * least, gains.usual * gains.delay
+        if any(abs(x - y) > OTHER_RANGE * gains.usual for x, y in zip(bounds, self._range, strict=True)):
+            self._range, self._later = bounds, 0.0  # what was found is beside another middle
+            self.late_errors.forget()
+        seen = gains.usual * self.effort_delay.between(least, gains.delay)
+        self._later -= self.late_errors.sure * (seen - self._seen)
+        self._seen = seen
+        acts = min(max(seen + self._later, bounds[0]), bounds[1] + LAG)
+        self.lead = round(1e9 * (0.5 * gains.usual + acts))
         return self.lead - before
 
     def forget_delay(self, options: ComputedTorqueOptions, gains: Gains) -> None:
@@ -66,7 +77,8 @@ class LoopTiming:
 
     def take_delay(self, before: LoopTiming) -> None:
         """Take over what is known of when efforts act."""
-        self.effort_delay, self.late_errors, self._later = before.effort_delay, before.late_errors, before._later
+        self.effort_delay, self.late_errors = before.effort_delay, before.late_errors
+        self._range, self._seen, self._later = before._range, before._seen, before._later
         self.late_errors.pause()
 
     def suit_lead(self, options: ComputedTorqueOptions, gains: Gains, most: float) -> tuple[float, float]:
@@ -74,15 +86,12 @@ class LoopTiming:
 
         Return how much later that is than in the middle of what is possible, and the most that it can be [s].
         """
-        late, least = self.late_errors, self._least_delay(options, gains)
-        middle = 0.5 * gains.usual * (least + gains.delay)
-        wanted = late.sure * (middle + late.found - gains.usual * self._seen_delay(options, gains))
+        late, (least, longest) = self.late_errors, self._range
+        middle = 0.5 * (least + longest)
+        wanted = late.sure * (middle + late.found - self._seen)
         self._later += min(max(wanted - self._later, -most), most)
         self.find_lead(options, gains)
-        return 1e-9 * self.lead - 0.5 * gains.usual - middle, middle - gains.usual * least
-
-    def _seen_delay(self, options: ComputedTorqueOptions, gains: Gains) -> float:
-        return self.effort_delay.between(self._least_delay(options, gains), gains.delay)
+        return 1e-9 * self.lead - 0.5 * gains.usual - middle, middle - least
 
     def _least_delay(self, options: ComputedTorqueOptions, gains: Gains) -> float:
         """Return the delay of the efforts as far as it is known without the robot [periods]."""

@@ -83,7 +83,7 @@ class ComputedTorqueOptions(ToolOptions, EffortParameters, RobotOptions, StateAg
     least_delay: float = parameter(
         0.0,
         "From a state until its effort acts, in periods, at the least; what is desired is commanded for the middle "
-        "between this and delay.",
+        "between this and delay, until motions show the delay.",
         high=8.0,
     )
     blend_time: float = parameter(0.5, "In which efforts pass over to another mode, gains or model [s].", high=60.0)

@@ -224,6 +224,7 @@ class ControllerParts:
         s, time = self.state, self.options.blend_time
         self.dynamics = self.tool.model = self.judge.model = dynamics  # type: ignore[assignment]
         self.laws.turn_gravity(dynamics)
+        self.timing.late_errors.pause()  # efforts change by what nobody commands ahead
         if s.last is not None and np.linalg.norm(step) > JUMP * np.linalg.norm(gravity):
 
             def held(other: Array) -> Array:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ...core.commands import FOLLOWING, STOPPED, STOPPING, UNTIL_HOLD
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import EffortHistory
@@ -107,17 +109,20 @@ class AnswerReview:
         Where some drive was found not to be like its model, or feedback is lowered, errors are others.
         """
         p, laws, late, g = self._parts, self._parts.laws, self._parts.timing.late_errors, self._parts.laws.gains
-        laws.timed = 0.0
         like_model = laws.drives is None or laws.drives.idle
         if answer.phase in UNTIL_HOLD or answer.mode not in LEARNING_MODES or not like_model:
-            late.pause()
+            self._forget_errors()
             return
         moves = answer.phase == FOLLOWING
         lead = p.timing.suit_lead(p.options, g, LEAD_CHANGE * period if moves else 1.0)
         gains = (g.slide * g.converge, g.slide + g.converge) if answer.mode != "computed_torque" else (g.kp, g.kd)
-        learn = moves and g.haste is None and answer.scale == 1.0
+        like_gains = answer.scale == 1.0 and p.efforts.free and not answer.blend.any() and not np.any(g.late)
         mass = laws.inertia(answer.position)
-        laws.timed = late.note(mass, moving, gains, answer.error, lead, period, learn)
+        laws.timed = late.note(mass, moving, gains, answer.error, lead, period, moves and like_gains)
+
+    def _forget_errors(self) -> None:
+        self._parts.laws.timed = 0.0
+        self._parts.timing.late_errors.pause()
 
     def _watch_feedback(self, answer: ControllerAnswer, acting: Array) -> None:
         """Lower gains where feedback feeds an oscillation, and report it; raise them again after a calm time."""
@@ -125,11 +130,13 @@ class AnswerReview:
         before, s.watched = s.watched, answer.stamp
         if before is None:
             p.drives.forget()
+            self._forget_errors()
             return
         period = min((answer.stamp - before) * 1e-9, LONGEST_ELAPSED)
         if laws.drives is not None:
             self._learn_drives(answer, before, period)
         if within(answer.velocity, p.robot.thrown) != 1 and not stop.swings(answer.velocity, p.robot.thrown):
+            self._forget_errors()
             return  # efforts from limit to limit bring it back
         rises = phase not in (STOPPING, STOPPED)
         at = answer if rises else answer.ahead  # a stop compensates nothing that swings

@@ -1,5 +1,6 @@
 """The time for which a core of computed_torque commands: when efforts act, however late they and states are."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +13,10 @@ from support.cores import make_core, options
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
+from lie_dynamics_ros.lie_dynamics.control.kernels.late_errors import FOUND, SURE
 from lie_dynamics_ros.nodes.computed_torque import review
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
+from lie_dynamics_ros.nodes.computed_torque.loop_timing import LoopTiming
 from lie_dynamics_ros.nodes.computed_torque.options import CONTROL_MODES
 from lie_dynamics_ros.nodes.computed_torque.trajectories.trajectory_player import PathClock
 
@@ -98,3 +101,32 @@ def test_the_clock_is_put_back_by_what_the_robot_is_late_and_no_more(error, late
         answer = SimpleNamespace(desired=SimpleNamespace(velocity=one), error=sign * error * one)
         assert review._late(answer, one, sign * 1_000_000) == sign * late
     assert review._late(SimpleNamespace(desired=SimpleNamespace(velocity=0.0 * one), error=one), one, 10**6) == 0
+
+
+def test_another_range_of_the_delay_begins_anew_and_no_lead_leaves_it():
+    """What was found is beside the middle of the range, and may be more than a shorter period is."""
+    gains = ComputedTorqueCore(panda(), options()).gains
+    timing = LoopTiming(np.ones(7))
+    slow, told = replace(gains, usual=0.004), options(least_delay=1.0)
+    timing.find_lead(options(), slow)
+    assert timing.lead == 4_000_000
+    timing.late_errors._numbers[[FOUND, SURE]] = -0.002, 1.0
+    for _ in range(3):
+        assert timing.suit_lead(options(), slow, 0.001)[1] == pytest.approx(0.002)
+    assert timing.lead == 2_000_000  # without any delay
+    timing.suit_lead(options(), replace(gains, usual=0.001), 1.0)
+    assert timing.lead == 1_000_000 and timing.late_errors.sure == 0.0
+    timing.late_errors._numbers[[FOUND, SURE]] = 0.002, 1.0
+    timing.suit_lead(told, slow, 1.0)
+    assert timing.lead == 6_000_000 and timing.late_errors.sure == 0.0
+
+
+def test_jumps_do_not_count_besides_what_errors_show():
+    gains = replace(ComputedTorqueCore(panda(), options()).gains, usual=0.004)
+    timing = LoopTiming(np.ones(7))
+    timing.find_lead(options(), gains)
+    timing.late_errors._numbers[[FOUND, SURE]] = 0.0015, 1.0
+    timing.suit_lead(options(), gains, 1.0)
+    lead = timing.lead
+    timing.effort_delay.between = lambda *_: 1.0
+    assert timing.find_lead(options(), gains) == 0 and timing.lead == lead == 5_500_000

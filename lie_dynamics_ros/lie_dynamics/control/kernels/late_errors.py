@@ -20,6 +20,8 @@ MEMORY = 2.0  # time for which errors count [s]
 LEAST_ERROR = 2e-4
 #: Part of the squares of errors that lateness has to explain before it is believed at all, and wholly.
 EXPLAINED, CERTAIN = 0.6, 0.9
+#: Part of the mean square of errors by a second below which a state tells nothing: the motion stands still.
+STILL = 0.01
 LAG = 6e-3  # by how much efforts may act later than is possible, as drives lag [s]
 
 
@@ -36,7 +38,7 @@ def note(
     damping: Array,  # kd (n,) [1/s]
     error: Array,  # (n,) [rad, m]
 ) -> int:
-    """Take in a state; return 0, or 1 where the mass matrix is none."""
+    """Take in a state; return 0, or 1 where the mass matrix is none or errors are not finite."""
     n = effort.shape[0]
     if table.shape[0] != ROWS or table.shape[1] != n or numbers.shape[0] != NUMBERS or mass.shape[0] != n:
         return -1
@@ -54,13 +56,15 @@ def note(
             table[row + 1, i] += late * table[CHANGE, i] - period * drawn
             table[row, i] += period * table[row + 1, i]
         late = numbers[AHEAD]
-    if numbers[LEARN] > 0.0:
-        xx, xy, yy = 0.0, 0.0, 0.0
-        for i in range(n):
-            x, y = table[UNIT, i], error[i] + table[LED, i]  # as if commanded for the middle
-            xx += x * x
-            xy += x * y
-            yy += y * y
+    xx, xy, yy = 0.0, 0.0, 0.0
+    for i in range(n):
+        x, y = table[UNIT, i], error[i] + table[LED, i]  # as if commanded for the middle
+        xx += x * x
+        xy += x * y
+        yy += y * y
+    if not xx + yy < 1e300:
+        return 1
+    if numbers[LEARN] > 0.0 and xx * MEMORY > STILL * numbers[XX]:
         fades = 1.0 - period / MEMORY
         numbers[XX] = fades * numbers[XX] + period * xx
         numbers[XY] = fades * numbers[XY] + period * xy
@@ -71,6 +75,8 @@ def note(
             sure = min(max((explained - EXPLAINED) / (CERTAIN - EXPLAINED), 0.0), 1.0)
             sure *= numbers[XX] / (numbers[XX] + (LEAST_ERROR / most) ** 2)
             found = min(max(numbers[XY] / numbers[XX], -most), most + LAG)
+            beyond = abs(numbers[XY] / numbers[XX] - found)  # what is not possible is no lateness
+            sure *= max(1.0 - 2.0 * beyond / most, 0.0)
         numbers[FOUND], numbers[SURE] = found, sure
     sure = numbers[SURE]
     for i in range(n):
