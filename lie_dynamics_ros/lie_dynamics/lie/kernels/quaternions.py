@@ -1,4 +1,4 @@
-"""Exponential of SO(3) inside kernels, by power series of the functions of `_coefficients`, and unit quaternions.
+"""Exponential of SO(3) inside kernels, by the functions of the squared angle of `_coefficients`, and unit quaternions.
 
 With exp(phi) = 1 + a [phi] + b [phi]^2 the right Jacobian is J = 1 - b [phi] + c [phi]^2; its derivative along phi'
 needs db and dc, which are (1/angle) d/d angle of b and c. Quaternions are x, y, z, w, as of `quaternion`.
@@ -9,23 +9,10 @@ from __future__ import annotations
 import math
 
 from ...engine.compile import inline
+from .._coefficients import SWITCH, factorial_series, slope
 
 Vec = tuple[float, float, float]
 Rows = tuple[Vec, Vec, Vec]
-
-#: Squared angles below which the series are summed: closed forms lose digits there.
-SWITCH = 4.0
-
-
-def factorial_series(offset: int, terms: int) -> tuple[float, ...]:
-    """Coefficients of sum (-1)^k t^k / (2k + offset)!, as many as that."""
-    return tuple((-1) ** k / math.factorial(2 * k + offset) for k in range(terms))
-
-
-def slope(series: tuple[float, ...]) -> tuple[float, ...]:
-    """Coefficients of (1/angle) d/d angle = 2 d/dt of a power series in t = angle^2."""
-    return tuple(2.0 * k * series[k] for k in range(1, len(series)))
-
 
 _TERMS = 14  # 4^14 / 29! is 3e-23
 _A, _B, _C = (factorial_series(offset, _TERMS) for offset in (1, 2, 3))
