@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..engine.compile import raise_if_rejected
-from .kernels import late_errors as k
+from .kernels import laws as k
 from .kernels.signals import within
 
 #: Changes of an acceleration between two states that count, by their squares over the noise [rad/s^2, m/s^2].

@@ -16,25 +16,14 @@ complex-step derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import factorial, pi
+from math import pi
 
 import numpy as np
 
 from ..arrays import AnyArray, Array
+from .kernels.series import SWITCH, factorial_series, slope
 
-#: Squared angles below which the series are summed: closed forms lose digits there.
-SWITCH = 4.0
 _TERMS = 20
-
-
-def factorial_series(offset: int, terms: int) -> tuple[float, ...]:
-    """Coefficients of sum (-1)^k t^k / (2k + offset)!, as many as that."""
-    return tuple((-1) ** k / factorial(2 * k + offset) for k in range(terms))
-
-
-def slope(series: tuple[float, ...]) -> tuple[float, ...]:
-    """Coefficients of (1/angle) d/d angle = 2 d/dt of a power series in t = angle^2."""
-    return tuple(2.0 * k * series[k] for k in range(1, len(series)))
 
 
 def _cotangent_series() -> Array:

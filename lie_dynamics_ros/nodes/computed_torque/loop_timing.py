@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ...lie_dynamics.arrays import Array
 from ...lie_dynamics.control import SampleTimes
 from ...lie_dynamics.control.effort_delay import EffortDelay, LateErrors
-from ...lie_dynamics.control.kernels.late_errors import LAG
+from ...lie_dynamics.control.kernels.laws import LAG
 from ...lie_dynamics.control.sample_times import FINENESS
 from .gains import USUAL_PERIOD, Gains, SampledFeedback, filter_pole, make_gains
 from .options import ComputedTorqueOptions

@@ -13,7 +13,7 @@ from support.cores import make_core, options
 
 from lie_dynamics_ros.core.errors import ParameterError
 from lie_dynamics_ros.core.robot_state import RobotState
-from lie_dynamics_ros.lie_dynamics.control.kernels.late_errors import FOUND, SURE
+from lie_dynamics_ros.lie_dynamics.control.kernels.laws import FOUND, SURE
 from lie_dynamics_ros.nodes.computed_torque import review
 from lie_dynamics_ros.nodes.computed_torque.core import ComputedTorqueCore
 from lie_dynamics_ros.nodes.computed_torque.loop_timing import LoopTiming

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from ...engine.compile import inline
-from .._coefficients import SWITCH, factorial_series, slope
+from .series import SWITCH, factorial_series, slope
 
 Vec = tuple[float, float, float]
 Rows = tuple[Vec, Vec, Vec]
