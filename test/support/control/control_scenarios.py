@@ -137,28 +137,31 @@ def stated_error(case: Case, record: Record) -> float:
     """Return the largest error that the docs state for the exact model, from MuJoCo's dynamics [rad].
 
     Efforts act later by T than they are meant for, so e'' + kd e' + kp e = T M^-1 d/dt tau_d of the desired motion:
-    half a period after the delay, not after what the controller takes it for: half of the default, until it is told.
+    half a period after the delay, not after what the controller took it for as it commanded them. Feedback is as late.
     """
     judge, (kp, kd) = arms.physics(case.arm), stiffness(case.mode)
     h = 1.0 / case.rate
-    late = (case.delay + 0.5) * h - record.lead
+    acts = (case.delay + 0.5) * h  # after the state that it answers
+    late = acts - np.interp(record.t - acts, record.t, record.lead)
     motion = list(zip(record.desired, record.desired_rate, record.desired_acceleration, strict=True))
     effort = np.array([judge.inverse_dynamics(*row) for row in motion])
     rate = np.gradient(effort, h, axis=0)
-    error, speed, largest = np.zeros_like(effort[0]), np.zeros_like(effort[0]), 0.0
+    parts = 8  # of a period, in which it is integrated; feedback is as late as all efforts
+    step, steps = h / parts, round(parts * acts / h) + 1
+    errors, speeds = [np.zeros_like(effort[0])] * steps, [np.zeros_like(effort[0])] * steps
     for q, change, by in zip(record.desired, rate, late, strict=True):
         forcing = by * np.linalg.solve(judge.mass_matrix(q), change)
-        speed += h * (forcing - kd * speed - kp * error)
-        error += h * speed
-        largest = max(largest, float(np.abs(error).max()))
-    return largest
+        for _ in range(parts):
+            speeds.append(speeds[-1] + step * (forcing - kd * speeds[-steps] - kp * errors[-steps]))
+            errors.append(errors[-1] + step * speeds[-1])
+    return float(np.abs(errors).max())
 
 
 def trajectory(case: Case, q, physics=None, seconds: float = 3.0, swing: float = 0.3, **values) -> dict:
     """Follow sines of all joints; errors are compared with what the docs state for the exact model."""
     arm = arms.load(case.arm)
     loop = case.loop(q, 0.0, {**PRECISE, **(physics or {})}, **values)
-    loop.run(0.1)
+    loop.run(0.5)  # gains are lower at first
     room = np.abs(np.minimum(q - arm.lower, arm.upper - q))  # poses on purpose may be beyond a turn
     amplitude = np.minimum(0.8 * room, np.where(arm.speed < 0.5, 0.01, swing * np.minimum(1.0, arm.speed / 2.0)))
     frequency = 0.4 + 0.2 * np.linspace(0, 1, len(q))
